@@ -36,8 +36,9 @@
 #define _(text) dgettext(TEXTDOMAIN, text)
 
 /*
- * GucContext of settings that take effect only at server start.  PGC_POSTMASTER variables cannot be
- * defined later.  If the library is loaded later, the setting is PGC_SIGHUP and has no effect.
+ * GucContext of settings that take effect only at server start.  A PGC_POSTMASTER variable cannot
+ * be defined after server start.  If the library is loaded then, the setting is PGC_SIGHUP and has
+ * no effect.
  */
 #define PGC_AT_START (process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP)
 
@@ -86,9 +87,7 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/*
- * PostgreSQL 19 removed ShmemInitHash()'s init_size argument, and allocates all elements at once.
- */
+/* PostgreSQL 19 removed the argument init_size of ShmemInitHash() and allocates all elements. */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {

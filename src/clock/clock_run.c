@@ -1,8 +1,9 @@
 /*
- * A throttled run reads the clock at random instants.  The gaps between them have an exponential
+ * A run with a rate reads the clock at random instants.  The gaps between them have an exponential
  * distribution, so that the instants are independent of periodic work of the server.  A delay does
  * not postpone later instants: each is due at the sum of the gaps before it.  If an instant is
- * overdue when the previous one ends, it follows without a sleep.  Then its first reading is warm.
+ * overdue when the previous one ends, it follows without a sleep.  Then the CPU caches are still
+ * warm at its first reading.
  */
 #include "postgres.h"
 
@@ -146,7 +147,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 	tally_init(run->tally);
 }
 
-/* Selects the clock that times readings after a sleep.  The counter needs no cached data. */
+/* Selects the clock that times readings after a sleep.  The counter needs no data in the caches. */
 void
 prepare_stopwatch(SamplerRun *run)
 {
@@ -228,7 +229,7 @@ take_instants_until(ClockRun *run, double until_s)
 	{
 		bool		slept = wait_until(&run->wait, Min(run->due_s, until_s));
 
-		/* after a sleep, takes the instant even if the sleep was too long */
+		/* after a sleep, reads the clock even if the sleep was too long */
 		if (run->due_s >= until_s ||
 			(!slept && progress_elapsed_s(&run->wait.progress) >= until_s))
 			break;

@@ -18,7 +18,7 @@ typedef struct ClockRun
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* tally at the latest progress report */
+	TallyMoments reported;		/* part of the tally that was reported */
 	int64		intervals;		/* number of calls of clock_run_interval() */
 	ClockSample total;			/* sum of the intervals' findings */
 	double		sampled_s;		/* time of sampling, with sleeps */
@@ -51,9 +51,9 @@ extern ClockSample *clock_run(const ClockSource *source, double rate,
 							  double duration_s);
 
 /*
- * Samples an interval of a run with pauses, from now until until_s, which may have passed.  Returns
- * the sample of the interval.  ERROR if the source now reads another clock.  clock_run_end() then
- * returns the findings of all intervals, but no durations.
+ * Samples an interval from now until until_s, which may have passed.  For runs with pauses between
+ * the intervals.  Returns the sample of the interval.  ERROR if the source now reads another clock.
+ * clock_run_end() then returns the findings of all intervals, but no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

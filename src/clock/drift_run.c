@@ -1,7 +1,7 @@
 /*
- * A bracket is a reading of the clock between two readings of the reference.  An observation is the
- * narrowest of several brackets.  Up to 1000 observations, the pairs, determine the drift.  Further
- * ones, after each sleep, find steps of the clock, which are counted and excluded from the drift.
+ * An observation is the narrowest of several brackets, see drift_run.h.  Up to 1000 observations,
+ * the pairs, determine the drift.  Further observations, after each sleep, find steps of the clock.
+ * Steps are counted and excluded from the drift.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@
 /* Ratio of a bracket's width to the median width, above which the bracket is rejected. */
 #define WIDE_BRACKET	1.5
 
-/* Maximum number of brackets per observation; one close to the narrowest so far is the last. */
+/* Maximum number of brackets per observation; one nearly as narrow as the narrowest is the last. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -34,7 +34,7 @@ typedef struct DriftRun
 	const ClockReference *reference;
 	double		resolutions_ns; /* sum of both clocks' resolutions */
 
-	/* a step is stored in the first pair after it, even before that exists */
+	/* a step is stored in the pair after it, which may not exist yet */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
 	double		stepped_ns;		/* sum of steps so far */
@@ -48,7 +48,7 @@ typedef struct DriftRun
 typedef struct MonitorRun
 {
 	Wait		wait;
-	int64		edge;			/* number of the next interval */
+	int64		edge;			/* number of the current interval, from 1 */
 	int64		edges;			/* number of intervals */
 } MonitorRun;
 
@@ -100,7 +100,7 @@ compare_first(ComparedClock *clock, const ClockSource *source,
 	clock->first = compare(clock, reference);
 }
 
-/* Return advances between two pairs.  As doubles, times since 1970 would lose digits. */
+/* Return advances between two pairs.  Integers, as doubles lose digits of times since 1970. */
 static double
 clock_advance_ns(const ComparedClock *clock, const ReferencePair *from, const ReferencePair *to)
 {
@@ -328,7 +328,7 @@ drift_run(const ClockSource *source, const ClockReference *reference, double dur
 	drift.rate_ppm = line.slope * 1e6;
 	drift.margin_ppm = half_width * 1e6;
 	drift.residual_max_ns = line.residual_max;
-	/* observations may show a larger backward step than readings */
+	/* observations may show a larger step than successive readings */
 	drift.backward_max_ns = Max(run->clock.backward_max_ns, run->jumps.backward_max_ns);
 	drift.warps = run->jumps.warps;
 	drift.lags = run->jumps.lags;

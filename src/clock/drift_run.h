@@ -2,6 +2,8 @@
  * Compares clocks with a reference over a longer time: the drift of one, or the advance of several.
  * The kernel's clock determines the duration, so that a run ends even if the reference stands
  * still.
+ *
+ * A bracket is a reading of the clock between two readings of the reference.
  */
 #ifndef CLOCKTIMING_DRIFT_RUN_H
 #define CLOCKTIMING_DRIFT_RUN_H
@@ -34,7 +36,7 @@ typedef struct Drift
 	double		duration_s;
 	double		rate_ppm;		/* drift without steps */
 	double		margin_ppm;
-	double		residual_max_ns;
+	double		residual_max_ns;	/* largest distance from the fitted line */
 	double		bracket_ns;		/* median width of the brackets */
 	double		backward_max_ns;
 	JumpsCount	warps;
@@ -50,7 +52,7 @@ typedef struct ClockAdvance
 	double		elapsed_s;		/* time since the run began */
 	const ClockSource *source;
 	double		advance_ns;		/* since the run began */
-	double		lead_ns;		/* lead over the reference; NAN: not known */
+	double		lead_ns;		/* how far it is ahead; NAN: not known */
 	double		bracket_ns;		/* NAN: not known */
 } ClockAdvance;
 

@@ -1,4 +1,4 @@
-/* Not in core/, because the hot loop needs PostgreSQL's headers. */
+/* This clock is not in core/, because its hot loop needs PostgreSQL's headers. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"

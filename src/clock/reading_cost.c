@@ -55,7 +55,7 @@ batch_size(const ClockSource *source, double bracket_ns)
 	/* code that is executed for the first time is slow */
 	(void) batch_ns(source, n, bracket_ns);
 
-	/* a batch must be long enough three times: one may be interrupted */
+	/* measures three times, because an interrupt may lengthen a batch */
 	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS))

@@ -27,10 +27,10 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * Measures "most" samples of each of n series, and returns their number.  Each sample is the median
- * cost of the batches in an equal part of the duration, at least one.  Reports progress under the
- * label.  If the label is NULL, each sample is one batch, and there are as many as the duration
- * allows, but not more than "most".  Can be cancelled.
+ * Measures "most" samples of each of n series, and returns their number.  Divides the duration into
+ * as many equal parts.  Each sample is the median cost of the batches in one part, of at least one
+ * batch.  Reports progress under the label.  If the label is NULL, each sample is one batch, and
+ * there are as many as the duration allows, but not more than "most".  Can be cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,
 								 const char *label);

@@ -49,7 +49,7 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/* Extra time to wait for bounds of the offset, because the worker may be off the CPU. */
+/* Extra time, in ns, to wait for bounds of the offset, because the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
 /* Number of equal readings in a row after which the backend stops waiting for bounds. */
@@ -333,7 +333,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
-/* Compares a CPU with the first one until end_ns, or longer if there are no bounds yet. */
+/* Compares a CPU with the first one until end_ns, or up to SEEN_NS longer, until bounds exist. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

@@ -39,7 +39,7 @@ calibrated_tsc_frequency(void)
 #define ARM_READER(reader) NULL
 #endif
 
-/* The sources before those of os_clocks.c.  All but the first and the last are counters. */
+/* The sources before those of os_clocks.c.  All but the first and last are the CPU's counters. */
 static const ClockSource first_sources[] = {
 	{
 		"system", SYSTEM_CLOCK_NAME, CLOCK_FINE,
@@ -115,7 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/* does not read the clock, so that a run makes the first reading */
+	/* always readable; the first reading is left to the run */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
@@ -289,7 +289,7 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
-/* A counter used as the reference.  Starts at 0, because larger products would lose digits. */
+/* A counter as the reference.  Counted from counter_start, because larger products lose digits. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

@@ -6,15 +6,18 @@
 
 #include "clock/wait.h"
 
-/* Time in s below which a wait is busy: a sleep takes about 60 us longer than requested. */
+/*
+ * Time left, in s, below which wait_until() loops instead of sleeping, if there is an awake().  A
+ * sleep takes about 60 us longer than requested.
+ */
 #define AWAKE_S			100e-6
 #define SHORT_SLEEP_S	1e-3	/* limit of wait_briefly() */
 
 /*
  * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  The
- * sleep lasts at most 2 * LAST_SLEEP_S, because a signal just before it is noticed only at its end.
- * It is long enough to evict the data that the latest wake-up has cached.  A wake-up costs about 35
- * us of CPU time.  LONGEST_SLEEP_S limits the delay of progress reports.
+ * sleep takes LAST_SLEEP_S to twice that.  It is short, because a signal just before it is noticed
+ * only at its end.  It is long enough for the caches to lose the data of the latest wake-up.
+ * LONGEST_SLEEP_S limits the delay of progress reports.  A wake-up costs about 35 us of CPU time.
  */
 #define LAST_SLEEP_S	0.01
 #define LONGEST_SLEEP_S 0.1

@@ -8,7 +8,7 @@ typedef struct Wait
 {
 	Progress	progress;
 
-	/* calls progress_report() */
+	/* must call progress_report() */
 	void		(*report) (void *arg, double elapsed_s);
 
 	/* called after each sleep but the last; limits sleeps to 1 ms; or NULL */

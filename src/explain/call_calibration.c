@@ -1,4 +1,4 @@
-/* Measures rounds of calls of a node that does nothing: not counted, counted, and timed. */
+/* Measures rounds of calls of a node that does nothing: calls not counted, counted, and timed. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -13,11 +13,11 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-#define ROUNDS			12
-#define CALLS			512
-#define CALLS_ALL_TIMED	32
-#define GAP				64
-#define LONG_CALL_TICKS	20000
+#define ROUNDS			12		/* number of rounds */
+#define CALLS			512		/* calls per measurement */
+#define CALLS_ALL_TIMED	32		/* the same if all calls are timed */
+#define GAP				64		/* one call in this many is timed */
+#define LONG_CALL_TICKS	20000	/* shortest long gap, in ticks */
 
 /* Validity of a calibration, in nanoseconds. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
@@ -26,13 +26,13 @@
 enum
 {
 	DIRECT,						/* neither counted nor timed */
-	COUNTED,
+	COUNTED,					/* counted, not timed */
 	UNSEEN,						/* counted, without checking the result */
-	TIMED,						/* extra time of a timed call */
-	INSIDE,						/* interval that a timed call measures */
+	TIMED,						/* time that timing adds to a counted call */
+	INSIDE,						/* between a timed call's two readings */
 	INSIDE_ALL,					/* INSIDE if all calls are timed */
-	OUTSIDE,					/* interval between two timed calls */
-	OUTSIDE_ALL,
+	OUTSIDE,					/* from a timed call to the next one */
+	OUTSIDE_ALL,				/* OUTSIDE if all calls are timed */
 	SERVER,						/* a call that the server times */
 	SERVER_INSIDE,				/* interval that the server measures, in ns */
 	N_MEASURED
@@ -94,7 +94,7 @@ ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 	return (double) (int64) (stop - start);
 }
 
-/* Returns the mean of the timed calls, and sets *n to their number. */
+/* Returns the mean duration of the timed calls, and sets *n to their number. */
 static double
 mean_ticks(Dummy *dummy, double *n)
 {
@@ -149,10 +149,10 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 }
 
 /*
- * Measures the cost of calls of which one in "gap" is timed.  If few calls are timed, the CPU may
- * mispredict branches in them, during calibration or in the query, which costs more than a reading.
- * So the costs inside and outside of the interval are the smaller ones of sampling and of timing
- * every call.
+ * Measures the costs of calls of which one in "gap" is timed.  If few calls are timed, the CPU may
+ * mispredict branches in them, which costs more than a reading.  That may happen during calibration
+ * or in the query.  So inside_ns and outside_ns are the smaller ones of two costs: with one call in
+ * "gap" timed, and with every call timed.
  */
 static CallCost
 calibrate(int gap)

@@ -4,10 +4,10 @@
 
 #include "core/plan_estimate.h"
 
-/* Returns the cost of calls, if all of them or only some are timed.  May calibrate, for some ms. */
+/* Returns the costs of calls, for timing all calls or some.  May calibrate, which takes some ms. */
 extern const CallCost *call_cost(bool all_timed);
 
-/* Shared memory for calibrations that all backends share, with shared_preload_libraries. */
+/* Shared memory for calibrations that all backends share if clocktiming is preloaded. */
 extern Size call_calibration_shmem_size(void);
 extern void call_calibration_shmem_init(void);
 

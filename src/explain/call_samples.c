@@ -9,14 +9,14 @@
 #include "explain/timing_clock.h"
 
 /*
- * Factors by which interval_spread changes after a larger and after a smaller deviation.  They make
- * it converge to the median, within few readings.  A higher quantile would measure long calls if
- * every fifth interval has one.
+ * Factors by which interval_spread changes after a larger and after a smaller deviation.  Their
+ * product is about 1, so it converges to the median, within few readings.  A higher quantile would
+ * be the length of the long calls if every fifth interval has one.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
 
-/* Factor by which earlier intervals decay in the running means at each new one. */
+/* Factor by which the sums over earlier intervals decay at each new interval. */
 #define INTERVALS_KEPT	0.9
 
 static uint64 random_state = 0;
@@ -28,7 +28,7 @@ call_samples_prepare(void)
 		random_state = pg_prng_uint64(&pg_global_prng_state);
 }
 
-/* Draws from the geometric distribution, the only memoryless one. */
+/* Draws from the geometric distribution: each call has the same probability of being timed. */
 int64
 draw_gap(const CallClass *class)
 {
@@ -87,14 +87,13 @@ calls_below(const NodeTiming *t)
 	return below;
 }
 
-/* Returns the number of past calls of a class. */
 static inline int64
 calls_of(const NodeTiming *t, const CallClass *class)
 {
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* Ends the stratum sampled with gap_before, and begins the next one. */
+/* Ends the stratum of calls that were sampled with gap_before, and begins the next one. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
@@ -135,8 +134,8 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
- * Adds up samples and returns their number.  Sets ticks[] to their durations without the part
- * explained by the counts of calls below.
+ * Adds the samples to the sums and returns their number.  Sets ticks[] to their durations, minus
+ * the known part and the part that is explained by the work counted below.
  */
 static int
 take_samples(NodeTiming *t, CallClass *class, double *ticks)
@@ -186,7 +185,7 @@ use_samples(NodeTiming *t, CallClass *class)
 		change_gap(t, class, gap);
 }
 
-/* A call's known time is also part of the calls of the nodes above. */
+/* Calls of the nodes above include this call, so its time is known for them, too. */
 void
 add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 {
@@ -196,7 +195,6 @@ add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 		a->known += ticks - known;
 }
 
-/* Updates the running means of the intervals between timed calls. */
 void
 begin_timed_call(NodeTiming *t, uint64 start)
 {
@@ -249,8 +247,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Ends sampling of a class.  If the last calls are so few that none was timed, they are assumed to
- * be like the previous ones, all of which were timed.
+ * Ends sampling of a class.  If calls were sampled, but so few that none was timed, they are
+ * assumed to be like those made while every call was timed.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)

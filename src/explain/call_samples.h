@@ -4,13 +4,13 @@
 
 #include "explain/query_timing.h"
 
-/* Result of draw_gap() for a class without timed calls. */
+/* Result of draw_gap() if no call is to be timed. */
 #define NEVER			PG_INT32_MAX
 
-/* Seeds the random number generator.  To be called before all functions below. */
+/* Seeds the random number generator.  Must be called before all functions below. */
 extern void call_samples_prepare(void);
 
-/* Allocates a node's samples at its first call.  Initially the sampling interval is 1. */
+/* Allocates a node's samples at its first call.  Initially every call is timed, or none. */
 extern void begin_samples(NodeTiming *t);
 
 /* Sets the sampling interval: on average one call in "gap" is timed; 0: none. */
@@ -21,12 +21,12 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/* Returns the sums of calls of nodes below so far, and of rows removed by them and by the node. */
+/* Returns the work so far below a node: calls of nodes below, and rows that they and it removed. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
- * Keeps the duration of a timed call, and the counts of calls below within it. "known" is the part
- * of the duration, in ticks, of calls below that were made while every call was timed.
+ * Keeps the duration of a timed call, and the work counted below the node during the call.  "known"
+ * is the known part of the duration, in ticks, see CallSample.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
@@ -34,13 +34,16 @@ extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 st
 /* Called before a timed call.  Updates the running means of the intervals between timed calls. */
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
-/* Adds the ticks of a call made while every call was timed; "known" of them are already added. */
+/*
+ * Adds the duration of a call to NodeTiming.known of its node and of the nodes above, while every
+ * call is timed.  The part "known" of the duration, that of calls below, was added before.
+ */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
-/* Adds the kept samples to the sums. */
+/* Adds the samples of a class to its sums. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
-/* Ends sampling.  Returns the joined series of both classes, without known calls. */
+/* Ends sampling.  Returns the series of the sampled calls of both classes, joined. */
 extern CallSeries end_samples(NodeTiming *t);
 
 #endif							/* CLOCKTIMING_CALL_SAMPLES_H */

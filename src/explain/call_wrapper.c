@@ -2,8 +2,9 @@
  * Wrapper around a node's ExecProcNode function: counts all calls and times some.
  *
  * A node's "instrument" points to the server's Instrumentation within a NodeTiming.  Its
- * ExecProcNode is counted_call() or counted_call_unseen().  Usually they count the call and call
- * the node's function. due_call() handles a call that begins a loop or is to be timed.
+ * ExecProcNode is counted_call(), or counted_call_unseen() if results need not be checked.  Both
+ * usually count the call and call the node's function. due_call() handles a call that begins a loop
+ * or is to be timed.
  */
 #include "postgres.h"
 
@@ -17,10 +18,7 @@
 /* Timed executions of this process. */
 static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
 
-/*
- * Address range of the NodeTimings of the execution whose wrapper was called last; size 0 if there
- * is no such execution.
- */
+/* NodeTimings of the current execution: the one whose wrapper was called last.  Size 0: none. */
 static TimingRange current_timings;
 
 void
@@ -76,9 +74,9 @@ find_node_timing(const PlanState *node)
 
 /*
  * Returns a node's NodeTiming if the node belongs to the current execution and has this kind of
- * wrapper, else NULL. Other extensions save and restore nodes' functions.  So a wrapper may be
- * called for a node of another execution, or one that has another wrapper or none. "instrument" is
- * then not part of a NodeTiming, so its address is checked before it is dereferenced.
+ * wrapper, else NULL.  Other extensions save and restore nodes' functions.  So a wrapper may be
+ * called for a node to which it does not belong.  "instrument" may then not be part of a
+ * NodeTiming, so its address is checked before it is dereferenced.
  */
 static inline NodeTiming *
 own_node_timing(const PlanState *node, bool unseen)
@@ -96,8 +94,8 @@ put_wrapper(NodeTiming *t)
 }
 
 /*
- * Executes a node if the called wrapper is not its own, see own_node_timing().  Uses the node's own
- * wrapper; without one, does what the server would.
+ * Executes a node if the called wrapper is not its own, see own_node_timing().  Calls the node's
+ * own wrapper, if it has one.  Otherwise does what the server would.
  */
 static pg_noinline TupleTableSlot *
 call_other(PlanState *node)
@@ -127,8 +125,9 @@ call_other(PlanState *node)
 }
 
 /*
- * Wrapper of a node whose function the server replaces during its first call: a Hash Join directly
- * below Gather gets the function of a parallel Hash Join.  The server times that first call.
+ * Temporary wrapper of a node whose function the server replaces during the node's first call.
+ * That is a Hash Join directly below Gather, which becomes a parallel Hash Join.  The server times
+ * its first call.  At the second call, this function installs the usual wrapper.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -199,14 +198,14 @@ server_call_function(const PlanState *node)
 	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
 }
 
-/* Called at a node's first call.  The server has initialized the nodes below by now. */
+/* Called at a node's first call.  Installs again the wrappers that the server has replaced. */
 static void
 begin(NodeTiming *t)
 {
-	/* ExecProcNodeFirst(), which the wrapper replaces, checks it, too */
+	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/* the timer was on for extensions that replace the wrapper */
+	/* the timer was on in case another extension replaces the wrapper */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -229,7 +228,7 @@ begin(NodeTiming *t)
 	}
 }
 
-/* After a call that returned no tuple, the next call begins another loop. */
+/* Counts a call that returned no tuple.  The next call begins another loop. */
 static inline void
 record_result(NodeTiming *t, TupleTableSlot *slot)
 {
@@ -243,8 +242,8 @@ record_result(NodeTiming *t, TupleTableSlot *slot)
 }
 
 /*
- * Called after, not before, a loop's first call.  During that call some nodes rescan themselves,
- * when the values to search for are known.  Such a rescan does not end a loop.
+ * Marks a loop as begun.  Called after its first call, because during that call some nodes rescan
+ * themselves, once their search keys are known.  Such a rescan must not end the loop.
  */
 static inline void
 begin_loop(NodeTiming *t)
@@ -256,7 +255,7 @@ begin_loop(NodeTiming *t)
 	next_due(t) = t->first_calls + t->later_due;
 }
 
-/* Called for the root after a timed call. */
+/* Records when a timed call of the root ended, to measure the time until the next call. */
 static void
 record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 {
@@ -268,7 +267,7 @@ record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 		outside->last_ticks = stop;
 	else
 	{
-		/* not "stop", because the time since "stop" was spent on timing */
+		/* a new reading, because the time since "stop" was spent on timing */
 		next_due(t) = 0;
 		t->returned = fenced_ticks() - t->query->off_ticks;
 	}
@@ -397,7 +396,8 @@ due_call(PlanState *node)
 		record_time_between_calls(t);
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
-	/* live_remind() sets it to 0, so that this call publishes the counters */
+
+	/* live_remind() has set it to 0, so that this call publishes counters */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
@@ -412,10 +412,10 @@ due_call(PlanState *node)
 }
 
 /*
- * Fast path for a call that begins a loop: counts it.  Returns false if the call needs due_call():
- * it is to be timed; it is the node's very first call, in which some nodes rescan themselves; the
- * end of the previous loop may have been missed; or loops are not detected, so that first_skip is
- * always 0.
+ * Fast path: counts a call that begins a loop.  Returns false if due_call() must handle the call.
+ * That is so if the call is to be timed, or is the node's very first one, in which some nodes
+ * rescan themselves.  It is also so if the end of the previous loop may have been missed, or if
+ * loops are not detected; then first_skip is always 0.
  */
 static inline bool
 count_first_call(NodeTiming *t)
@@ -432,8 +432,8 @@ count_first_call(NodeTiming *t)
 }
 
 /*
- * Returns whether the plan was explained during a node's call.  Needed for subplans, and for the
- * outer side of a nested loop before the inner side is rescanned.
+ * Returns whether another extension has explained the plan during a node's call.  The ended loops
+ * must be restored before a rescan, as of a subplan or of the inner side of a nested loop.
  */
 static inline bool
 was_read_within(const NodeTiming *t)
@@ -486,7 +486,7 @@ counted_call(PlanState *node)
 	return likely(!TupIsNull(slot) && !was_read_within(t)) ? slot : end_seen_call(t, slot);
 }
 
-/* Does not check the result, so that it can call the node's function as a tail call. */
+/* Does not check the result, so that calling the node's function is a tail call. */
 static TupleTableSlot *
 counted_call_unseen(PlanState *node)
 {
@@ -545,10 +545,7 @@ counted_call_with_uses(PlanState *node)
 		subplan_set_use(use->outer);
 	if (t->use != NULL)
 	{
-		/*
-		 * a call after the loop's end does no work, so it is counted for the
-		 * latest user
-		 */
+		/* a call after the loop's end counts for the latest user */
 		if (t->calls_again == calls_again)
 		{
 			t->latest_use = t->use;

@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Returns the wrapper's function. "unseen": for nodes read to the end, does not check results. */
+/* Returns the function that counts calls.  "unseen": the one that does not check calls' results. */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
 /* Returns whether a node's function is the server's own, without instrumentation. */
@@ -12,7 +12,7 @@ extern bool has_server_function(const PlanState *node);
 
 /*
  * Returns the function that the server sets as a node's ExecProcNode after its first call, with or
- * without instrumentation.  A signal handler may call it, but not the first time in a session.
+ * without instrumentation.  A signal handler may call this, except for the first time in a session.
  */
 extern ExecProcNodeMtd server_call_function(const PlanState *node);
 
@@ -20,13 +20,13 @@ extern ExecProcNodeMtd server_call_function(const PlanState *node);
 extern void install_wrapper(NodeTiming *t);
 
 /*
- * Registers the array of an execution's NodeTimings, until wrappers_forget().  A wrapper
- * dereferences a node's "instrument" as part of a NodeTiming only if it is in a registered array.
+ * Registers the array of an execution's NodeTimings, until wrappers_forget().  A wrapper treats a
+ * node's "instrument" as part of a NodeTiming only if it points into a registered array.
  */
 extern void wrappers_register(QueryTiming *query, void *timings, Size size);
 extern void wrappers_forget(QueryTiming *query);
 
-/* Registers or unregisters a single NodeTiming for calls outside of an execution. */
+/* Registers or unregisters a single NodeTiming, for calibration. */
 extern void wrappers_use(NodeTiming *t, bool use);
 
 #endif							/* CLOCKTIMING_CALL_WRAPPER_H */

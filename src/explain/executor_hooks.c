@@ -20,12 +20,12 @@
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
 
-/* Number of calls that the server can time in the time it takes to set up sampling. */
+/* Calls that the server can time while sampling is set up.  For fewer, sampling does not pay. */
 #define FEW_CALLS		800
 
 /*
- * Duration, in ticks, from which a statement is sampled at its next execution.  It is 1 ms if a
- * tick is a nanosecond, and less if ticks are shorter.
+ * Duration, in ticks, above which a statement with few expected calls is sampled the next time.  It
+ * is 1 ms if a tick is a nanosecond, and less if ticks are shorter.
  */
 #define LONG_TICKS		1000000
 
@@ -114,9 +114,9 @@ execution_of(const QueryDesc *desc)
 }
 
 /*
- * Returns whether an error has ended an unfinished execution.  ROLLBACK and the end of the session
- * end executions, too, by closing cursors.  The error may have occurred between two calls of
- * ExecutorRun(), as in the body of a PL/pgSQL loop.  A procedure's ROLLBACK cannot be distinguished
+ * Returns whether an error has ended an unfinished execution.  The error may have occurred between
+ * two calls of ExecutorRun(), as in the body of a PL/pgSQL loop.  ROLLBACK and the end of the
+ * session also end executions, by closing cursors.  A procedure's ROLLBACK cannot be distinguished
  * from an error.
  */
 static bool
@@ -149,10 +149,11 @@ is_replaced(const QueryDesc *desc, bool explained)
 }
 
 /*
- * Called before the first ExecutorRun() of an execution.  Returns NULL if it is not timed.
+ * Called before the first ExecutorRun() of an execution.  Decides whether it is timed, and sets the
+ * timing up.  Returns NULL if it is not timed.
  *
- * "whole": the execution fetches all rows.  Sets *is_short if the planner expects so few calls that
- * the server times the nodes.
+ * "whole": the execution fetches all rows.  "workers": it may have parallel workers.  Sets
+ * *is_short if the planner expects so few calls that the server should time the nodes.
  */
 static TimedExecution *
 begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
@@ -184,7 +185,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* before start_ns, so that no timed execution includes calibration */
+	/* calibrates first, so that no timed execution includes calibration */
 	if (asked || drawn.nodes)
 		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
@@ -239,7 +240,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/* before EXPLAIN's timers start, which would include calibration */
+		/* calibrates before EXPLAIN's timers start, which would include it */
 		if (sampled_timing == SAMPLED_ON)
 			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
@@ -276,7 +277,7 @@ is_explained(const QueryDesc *desc)
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
-#define EXECUTE_ONCE false		/* the server checks the count */
+#define EXECUTE_ONCE false		/* 18 uses workers only if count is 0 */
 #else
 #define EXECUTOR_RUN_PARAMETERS \
 	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
@@ -285,8 +286,8 @@ is_explained(const QueryDesc *desc)
 #endif
 
 /*
- * Called before ExecutorRun() unless it is clear that the execution is not timed.  Returns NULL if
- * it is not timed.  A plan has parallel workers only if it is executed to its end, or once.
+ * Begins or continues the timing of an execution before ExecutorRun().  Returns NULL if it is not
+ * timed.  A plan has parallel workers only if it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
 before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -306,7 +307,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
-	/* a scrollable cursor may continue after its end */
+	/* a scrollable cursor may be moved again after its end */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags &
 							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
@@ -331,8 +332,8 @@ end_part(TimedExecution *execution)
 }
 
 /*
- * Calls the next hook of ExecutorRun(), or of ExecutorFinish() if "finishes", between enter() and
- * leave() of the module that publishes running executions.
+ * Calls the next hook of ExecutorRun(), or with "finishes" of ExecutorFinish().  Before and after
+ * it, calls enter() and leave() of the module that publishes running executions.
  */
 static void
 call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -366,7 +367,7 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
-	/* ExecutorFinish() fires AFTER triggers, which may execute statements */
+	/* also watches ExecutorFinish(): AFTER triggers may execute statements */
 	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
 		TAKE_HOOK(ExecutorFinish);
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
@@ -383,7 +384,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	{
 		bool		observed = plan_run_desc == desc;
 
-		/* also if left over from an execution that failed before this hook */
+		/* may be left over from an execution that failed before this hook */
 		plan_run_desc = NULL;
 		if (observed)
 		{
@@ -518,7 +519,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/* option_validate() must know the EXPLAIN statement */
+	/* hooked_ProcessUtility() sets explain_at_work for option_validate() */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

@@ -1,9 +1,9 @@
 /*
  * Executor hooks.  They decide which executions are timed by sampling.
  *
- * There are three reasons to time an execution: an EXPLAIN statement has the option CLOCK_SAMPLING;
- * instrument_options request timers, and clocktiming.sampled_timing replaces them; or the execution
- * was drawn at random for the statistics of plans.
+ * An execution is timed for one of three reasons.  An EXPLAIN statement has the option
+ * CLOCK_SAMPLING.  Or instrument_options request timers, which clocktiming.sampled_timing replaces
+ * by sampling.  Or the execution was drawn at random for the statistics of plans.
  */
 #ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
 #define CLOCKTIMING_EXECUTOR_HOOKS_H
@@ -12,14 +12,13 @@
 
 #include "explain/node_timing.h"
 
-/* Result of drawing an execution for the statistics of plans.  Set by the execution sampler. */
+/* Whether and how an execution is timed for the statistics of plans.  Set by draw(), see below. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* number of executions represented; 0: not
-								 * drawn */
+	double		weight;			/* executions it represents; 0: not drawn */
 	double		failed_weight;	/* weight if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
-	double		cost_ns;		/* duration of the draw */
+	double		cost_ns;		/* duration of draw() */
 	uint64		class;			/* private to the execution sampler */
 	uint64		queryid;
 	uint64		planid;
@@ -38,7 +37,7 @@ typedef struct TimedExecution
 								 * ExecutorFinish() */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
 	double		run_ns;			/* duration, only if no nodes are timed */
-	uint64		stop_ns;		/* by reference_ns(); 0: not ended */
+	uint64		stop_ns;		/* end, by reference_ns(); 0: not ended */
 	dlist_node	link;
 	MemoryContextCallback at_end;
 } TimedExecution;
@@ -50,11 +49,12 @@ typedef struct TimedExecution
  */
 typedef struct ExecutionSampler
 {
-	bool		(*passes) (const QueryDesc *desc);	/* returns whether the
-													 * execution is not drawn;
-													 * if so, counts it */
+	bool		(*passes) (const QueryDesc *desc);	/* if the execution is not
+													 * drawn, counts it and
+													 * returns true */
 	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
-	double		max_overhead;	/* limit within an execution, in percent */
+	double		max_overhead;	/* limit of an execution's overhead, in
+								 * percent */
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

@@ -100,7 +100,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		return;
 	}
 
-	/* counting buffers at each call costs as much as timing it */
+	/* off by default: counting buffers at each call costs as much as timing */
 	foreach(cell, options)
 		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
 	if (!buffers_given)
@@ -235,7 +235,7 @@ explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainSta
 #endif
 }
 
-/* Gets the ExplainState.  Before 18, no other hook of EXPLAIN does. */
+/* Stores the ExplainState.  Before 18, no other hook of EXPLAIN provides it. */
 static void
 option_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 					   const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -278,7 +278,7 @@ explain_option_ends(void)
 		if (es->summary || explain_at_work->option == NULL)
 			explain_put_summary(es, &timed);
 	}
-	/* off again, for a further plan of the statement */
+	/* off again, because the statement may execute another plan */
 	if (explain_at_work->option != NULL)
 		es->timing = false;
 }

@@ -1,6 +1,4 @@
-/*
- * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (from 18 on), and margins in its output.
- */
+/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (18 and later), and printed margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
@@ -32,9 +30,10 @@ typedef struct ExplainAtWork
 extern ExplainAtWork *explain_at_work;
 
 /*
- * explain_option_starts() is called before the first ExecutorRun() of the explained plan,
- * explain_option_finished() after ExecutorFinish() of a timed plan, and explain_option_ends()
- * before ExecutorEnd().  "sampled": sampling replaces timers that other extensions request.
+ * explain_option_starts() is called before the first ExecutorRun() of the explained plan.
+ * "sampled" is true if sampling replaces timers that other extensions request.
+ * explain_option_finished() is called after ExecutorFinish() of a timed plan, and
+ * explain_option_ends() before ExecutorEnd().
  */
 #if PG_VERSION_NUM >= 180000
 extern void explain_option_starts(bool sampled);
@@ -46,8 +45,8 @@ extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
 /*
- * Defines the setting and the options, and installs EXPLAIN's hooks.  need_hooks() is called when
- * the functions above must be called.
+ * Defines the setting and the options, and installs EXPLAIN's hooks.  need_hooks() must install the
+ * executor hooks, which call the functions above.
  */
 extern void explain_option_init(void (*need_hooks) (void));
 

@@ -1,7 +1,7 @@
 /*
- * PostgreSQL before 18 has no hook to add lines to a node.  But EXPLAIN (WAL) prints each node's
- * number of WAL records.  So these are set to a number that is unique to the node, its marker.
- * Afterwards the markers in the output are replaced by the lines to add.
+ * PostgreSQL before 18 has no hook to add lines to a node's output.  But EXPLAIN (WAL) prints each
+ * node's number of WAL records.  So this file sets that number to one that identifies the node, its
+ * marker.  It replaces the markers in EXPLAIN's output by the lines to add.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 /* Time off the CPU, in percent of the run, from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
-/* Smallest share of the run, and smallest time in ns, of rare long calls that are printed. */
+/* Rare long calls are printed if they take at least this share of the run, and this time in ns. */
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
@@ -137,7 +137,7 @@ list_node(PlanState *node, void *context)
 	bool		result;
 
 	CHECK_FOR_INTERRUPTS();
-	/* several nodes may use one subplan */
+	/* several nodes may use one subplan, which is listed once */
 	if (list->by_id[id] != NULL)
 		return false;
 	info = list->by_id[id] = &list->nodes[list->n++];
@@ -164,7 +164,8 @@ without_figures(const char *line)
 }
 
 /*
- * Finds each node's line: the first line, or the first one with an arrow after the previous marker.
+ * Finds each node's line in EXPLAIN's output.  The root's line is the first one.  The line of any
+ * other node is the first one with an arrow after the marker of the previous node.
  */
 static void
 read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)

@@ -1,4 +1,4 @@
-/* Timed plans in EXPLAIN's format. */
+/* Writes timed plans in EXPLAIN's format. */
 #ifndef CLOCKTIMING_EXPLAIN_OUTPUT_H
 #define CLOCKTIMING_EXPLAIN_OUTPUT_H
 
@@ -14,7 +14,7 @@ typedef struct PlanNodeInfo
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the plan's nodes in EXPLAIN's order.  The query has counted rows and has not ended. */
+/* Returns the nodes in EXPLAIN's order.  Rows must have been counted; ExecutorEnd() comes later. */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -24,7 +24,7 @@ extern Oid	explain_relation(const Plan *plan, const List *rtable);
 typedef struct TimedPlan
 {
 	const PlanEstimate *estimate;
-	const char *method;
+	const char *method;			/* name of the method, see explain_methods */
 	int			sampling;		/* 0: no sampling */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
@@ -35,14 +35,15 @@ typedef struct TimedPlan
 extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
 							ExplainFormat format);
 
-/* Write the lines of one node, and the summary. */
+/* Write the lines that clocktiming adds to a node, and those of the summary. */
 extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * Markers of nodes, for servers without a hook. explain_set_markers() sets a number for each node
- * of an executed plan, which EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in
- * the output, from position "from", by the lines of explain_put_node().  Text and JSON only.
+ * Markers of nodes, for PostgreSQL before 18, whose EXPLAIN has no hook for nodes.
+ * explain_set_markers() sets a number for each node of an executed plan, which EXPLAIN (WAL)
+ * prints. explain_put_margins() replaces the markers in the output, from position "from", by the
+ * lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {
@@ -54,7 +55,7 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL. "with_unknown": also "self time unknown". */
+/* Returns a note about a node's figures, or NULL.  with_unknown: also notes unknown self times. */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
 /* Returns a description of what disturbed the run, such as other processes; NULL if nothing did. */

@@ -1,6 +1,6 @@
 /*
- * The methods "full" and "isolate" time the nodes in one or several executions.  A last execution
- * then only counts calls and provides all other figures.
+ * The method "full" times all nodes in one execution, "isolate" each node in an execution of its
+ * own.  A last execution then only counts calls, and provides all figures that are not times.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "explain/explain_query.h"
 #include "explain/plan_record.h"
 
-/* Ratio of the durations of two plain runs from which the longer one is ignored. */
+/* Ratio of two plain runs, without counting and timing, above which the longer one is ignored. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -357,7 +357,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/* before and after, because the load may change meanwhile */
+	/* plain runs before and after, because the load may change meanwhile */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	if (explained->method == METHOD_FULL)
 		explain_full(explained);

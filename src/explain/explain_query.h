@@ -22,7 +22,8 @@ typedef struct ExplainedQuery
 	const PlanQuery *query;
 	ExplainMethod method;
 	NodeTimingOptions options;	/* for METHOD_SAMPLING */
-	bool		verify;			/* also execute without counting and timing */
+	bool		verify;			/* also plain runs, without counting and
+								 * timing */
 	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
 	/* called when "plan" is set, before ExecutorEnd() */

@@ -21,7 +21,7 @@ extern double max_overhead_check(const char *name, double percent);
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* of "plan"; NULL: the query's context */
+	MemoryContext context;		/* context of "plan"; NULL: the query's */
 	void		(*finished) (QueryDesc *desc, void *arg);	/* called before
 															 * ExecutorEnd(), if
 															 * "plan" is set; or
@@ -47,19 +47,20 @@ extern void sampled_after_finish(QueryDesc *desc, void *arg);
 
 /*
  * Chooses the clock and returns the cost of calls.  May calibrate for some milliseconds, so it must
- * be called before timing begins.  "recent": a recent choice of the clock remains valid.
+ * be called before timing begins.  "recent": keeps a choice of the clock that is less than 10 s
+ * old.
  */
 extern const CallCost *node_timing_prepare(bool all_timed, bool recent);
 
 /* Installs the wrappers.  Returns the timing state, in the query's memory context. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options);
 
-/* Fills in the "in" fields of a node's estimate. */
+/* Sets the input members of a node's estimate. */
 typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /*
- * Returns the estimates of all nodes, in CurrentMemoryContext.  The recorder provides each node's
- * input.  Without recorder, they are those of the ended execution, with the results of workers.
+ * Returns the estimates of all nodes, in CurrentMemoryContext.  The recorder sets each node's
+ * input.  Without recorder, the execution must have ended, and the results of workers are included.
  */
 extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg);
 

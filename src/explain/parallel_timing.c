@@ -24,10 +24,10 @@ typedef struct SharedTiming
 {
 	uint32		magic;
 	NodeTimingOptions options;
-	int			nnodes;
+	int			nnodes;			/* these three: see QueryTiming */
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query; functions may execute others */
+	uint32		text_hash;		/* of the query's text, to recognize the query */
 	CallCost	cost;
 	bool		by_counter;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for
@@ -187,8 +187,8 @@ parallel_timing_join(QueryDesc *desc)
 }
 
 /*
- * Sets the record of a node's calls of a shared subplan: of all calls if it is the worker's only
- * user.
+ * Sets the record of a node's calls of a shared subplan.  If this worker executes no other user of
+ * the subplan, all calls of the subplan are the node's.
  */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)

@@ -21,13 +21,11 @@ extern void parallel_timing_told(QueryTiming *query);
 
 extern void parallel_timing_release(QueryTiming *query);
 
-/*
- * Called in a worker before it executes its part of the plan, and afterwards to write its results.
- */
+/* Called in a worker before it executes its part of the plan, and afterwards to write results. */
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 
-/* Defines clocktiming.worker_timing.  Whenever it is set to a segment, need_hooks() is called. */
+/* Defines clocktiming.worker_timing.  When it is set to a segment's handle, calls need_hooks(). */
 extern void parallel_timing_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

@@ -1,4 +1,3 @@
-/* Finds a plan's nodes, and installs a wrapper around each. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -16,20 +15,20 @@
 #define SPARE_SAMPLES	32
 
 /*
- * Distance of NodeTimings in bytes: an odd number of cache lines, so that the nodes are distributed
- * over all sets of the caches.
+ * Distance in bytes between NodeTimings in their array: an odd number of cache lines, so that the
+ * nodes are distributed over all sets of the CPU caches.
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
-/* State while nodes are collected. */
+/* Arguments of collect_node(). */
 typedef struct Collection
 {
 	QueryTiming *query;
 	NodeTiming *parent;
-	char	   *timings;		/* by plan_node_id */
+	char	   *timings;		/* array of NodeTimings, by plan_node_id */
 } Collection;
 
-/* Returns the subplan of a list whose root is this node, or NULL. */
+/* Returns that subplan in the list whose root is this node, or NULL. */
 static const SubPlanState *
 subplan_among(const List *subplans, const PlanState *node)
 {
@@ -57,9 +56,10 @@ is_subplan_read_to_end(const NodeTiming *t)
 }
 
 /*
- * Returns whether loops of a node on the inner side of a nested loop are counted by the rows of the
- * outer side.  That is for joins in which a match ends a loop.  If all calls are timed, or the
- * server counts usage and thereby loops, the loops are detected directly.
+ * Returns whether loops of a nested loop's inner side are derived from the number of rows of the
+ * outer side.  Called for joins in which a match ends a loop of the inner side, so that its end is
+ * not seen.  If all calls are timed, or the server counts usage and thereby loops, the loops are
+ * detected directly.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -71,7 +71,7 @@ loops_follow_outer(const NodeTiming *t, const PlanState *join)
 		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
 }
 
-/* Returns how far a node is certainly read. */
+/* Returns how far a node is certainly read in each of its loops. */
 static InputReading
 node_reading(const NodeTiming *t)
 {
@@ -162,7 +162,7 @@ collect_node(PlanState *node, void *context)
 	int			id = node->plan->plan_node_id;
 	NodeTiming *t;
 
-	/* several nodes may use one subplan */
+	/* several nodes may use one subplan, which is then collected only once */
 	if (id < 0 || id >= query->nnodes || query->nodes[id] != NULL)
 		return false;
 
@@ -192,7 +192,7 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
-		/* see resumed_call() */
+		/* the server times these nodes; for Hash Join, see resumed_call() */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);
 		else if (t->kind == NODE_SAMPLED && query->sampling > 0 && !query->late &&
@@ -283,7 +283,6 @@ add_use(NodeTiming *user, const PlanState *root)
 	user->query->uses = use;
 }
 
-/* Collects all uses of subplans by nodes. */
 static void
 collect_uses(QueryTiming *query)
 {
@@ -304,8 +303,7 @@ collect_uses(QueryTiming *query)
 
 /*
  * Sets the parent of each subplan to the node that calls it, and finds the shared subplans.  Calls
- * of a CTE in ExecutorFinish() belong to no node, so a CTE that it executes is a shared subplan
- * even with one user.
+ * of a CTE in ExecutorFinish() belong to no node.  So such a CTE is shared even with one user.
  */
 static void
 find_users(QueryTiming *query)
@@ -338,8 +336,9 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Prepares for counting the calls of shared subplans for each user.  Calls outside of all wrapped
- * calls of users are counted for the user without a wrapper, or, if all have wrappers, for no user.
+ * Prepares for counting the calls of shared subplans for each user.  Calls outside of all wrappers
+ * of users are counted for the user without a wrapper.  If all users have wrappers, they are
+ * counted for no user.
  */
 static void
 share_subplans(QueryTiming *query)
@@ -411,7 +410,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* as in this process, the server only counts rows in workers */
+	/* in workers, too, the server only counts rows */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
 			INSTRUMENT_ROWS;
@@ -435,7 +434,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
-		/* see counted_call() */
+		/* whether the results of calls must be checked */
 		t->seen = !is_read_to_end(t) || t->rescanned ||
 			(query->watcher != NULL && !plan_end_shows(t->node)) ||
 			(t->parent != NULL && IsA(t->parent->node, NestLoopState) &&

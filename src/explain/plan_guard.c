@@ -47,7 +47,8 @@ query_error_callback(void *text)
 static object_access_hook_type previous_object_access = NULL;
 
 /*
- * Object access hook.  Rejects functions of session-level advisory locks, which outlast a rollback.
+ * Object access hook.  Rejects calls of functions for session-level advisory locks, because a
+ * rollback does not release these locks.
  */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
@@ -91,8 +92,8 @@ work_as_role(Oid role, void (*work) (void *arg), void *arg)
 
 /*
  * Calls work() in a read-only transaction unless it may write.  A read-only transaction can still
- * write large objects and temporary tables.  That assigns a transaction ID, which is checked for
- * afterwards.
+ * write large objects and temporary tables.  Such a write assigns a transaction ID.  So raises an
+ * error if work() has assigned one.
  */
 static void
 guard_writes(void *arg)
@@ -112,7 +113,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* already installed within another measured query */
+		/* already installed by an outer query that is being measured */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

@@ -11,9 +11,9 @@ extern void guarded_work(const char *text, bool may_write, bool undone, Oid role
 						 void (*work) (void *arg), void *arg);
 
 /*
- * Calls work(arg) as this role, restricted like functions in a materialized view's query.
- * InvalidOid: the current role, without restrictions.  After an error, the abort of the
- * (sub)transaction removes the restrictions.
+ * Calls work(arg) as this role, with the restrictions under which a materialized view is refreshed.
+ * InvalidOid: as the current role, without restrictions.  After an error, the abort of the
+ * (sub)transaction ends the restrictions.
  */
 extern void work_as_role(Oid role, void (*work) (void *arg), void *arg);
 

@@ -45,7 +45,7 @@ record_samples(NodeTiming *t, NodeRecord *record)
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	/* calls of some types of nodes always vary, which needs no note */
+	/* calls that vary by the node's type need no note about rare long ones */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	if (first->drawn.timed > 0)
@@ -61,9 +61,9 @@ record_samples(NodeTiming *t, NodeRecord *record)
 }
 
 /*
- * Sets the record of a node whose wrapper was never called, from the server's times.  Either the
- * node is a parallel Hash Join whose first call, which replaced its function, returned no tuple.
- * Or another extension has replaced the wrapper by the server's function.
+ * Sets the record of a node whose wrapper was never called, from the server's times.  There are two
+ * reasons.  The node may be a parallel Hash Join whose first call, which replaced its function,
+ * returned no tuple.  Or another extension has replaced the wrapper by the server's function.
  */
 static void
 record_server_calls(const NodeTiming *t, NodeRecord *record)
@@ -84,8 +84,8 @@ record_server_calls(const NodeTiming *t, NodeRecord *record)
 
 /*
  * Returns the server's time of a node without the time of other processes.  If no other node is
- * timed, nothing reads the clock during the node's calls.  Then the run's share of time of other
- * processes is subtracted.
+ * timed, nothing reads the clock during the node's calls.  Then the time of other processes is
+ * assumed to be the same share of the node's time as of the run.
  */
 static double
 server_ns(const NodeTiming *t, double ns)
@@ -193,10 +193,7 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
-/*
- * Copies the workers' records of a node, or of a subplan's use, whose ids follow those of the
- * nodes.
- */
+/* Copies the workers' records of a node, or of a subplan's use, whose id follows the nodes' ids. */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
 			 NodeEstimate *estimate)

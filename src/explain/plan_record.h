@@ -7,15 +7,15 @@
 /* Sets the record of a node's calls in this process.  Called after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/* Writes the counts so far into the server's instrumentation, for EXPLAIN during the execution. */
+/* Writes the counts so far into the server's instrumentation, in case the plan is explained now. */
 extern void record_show_counts(QueryTiming *query);
 
 /* Adds a record to a sum, or with sign -1 subtracts it. */
 extern void record_add(NodeRecord *sum, const NodeRecord *record, int sign);
 
 /*
- * Set the "in" members of the estimates: record_estimate() for a node, and record_parts(), called
- * after all nodes, for the uses of shared subplans.  "records" is the result of
+ * Set the input members of the estimates.  record_estimate() does so for a node.  record_parts(),
+ * called after all nodes, does so for the uses of shared subplans.  "records" is the result of
  * parallel_timing_records().
  */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *records,
@@ -25,10 +25,7 @@ extern void record_parts(const QueryTiming *query, const NodeRecord *records, Pl
 /* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
-/*
- * Sets the record of a user's calls of a shared subplan in this process. whole_ns is the subplan's
- * total time.
- */
+/* Sets the record of one user's calls of a shared subplan whose total time is whole_ns. */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 
 #endif							/* CLOCKTIMING_PLAN_RECORD_H */

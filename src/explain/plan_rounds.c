@@ -24,31 +24,30 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* least number of rounds for which blocks are
-								 * sized */
+#define CALM_ROUNDS		20		/* blocks are short enough for this many
+								 * rounds */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/*
- * The result is the mean of this share of executions, the fastest ones, but at least FASTEST_MIN.
- */
+/* The result is the mean of the fastest executions: this share of all, at least FASTEST_MIN. */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
-/*
- * Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO times the result.
- */
+/* Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO * the result. */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
-/* Ranges of the random positions of memory contexts and of the stack, and steps in bytes. */
+/*
+ * Random addresses.  Up to N_PADS memory contexts are allocated first, at random distances of up to
+ * PAD_STEPS * PAD_STEP bytes.  The stack is moved by up to STACK_STEPS * STACK_STEP bytes.
+ */
 #define N_PADS			32
 #define PAD_STEPS		1024
 #define PAD_STEP		64
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* Size in bytes: too large for a gap within the heap, too small for malloc() to use mmap(). */
+/* Size, in bytes, of memory at the heap's end: too large for a gap, too small for mmap(). */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000
@@ -128,8 +127,9 @@ execute_once(void *arg)
 
 /*
  * Allocates n contexts, so that the executor's contexts have other addresses in each execution.
- * Otherwise each mode would always reuse the contexts freed last.  Their addresses can make an
- * execution slower by several times the cost of timing, see doc/clocks.md.
+ * With "spread", their distances are random.  Without these contexts, each mode would always reuse
+ * the contexts freed last.  Their addresses can make an execution slower by several times the cost
+ * of timing, see doc/clocks.md.
  */
 static void
 take_contexts(MemoryContext parent, int n, bool spread)
@@ -273,7 +273,7 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	int			nmodes = rounds->nmodes;
 	bool		backwards = (round / nmodes) % 2 == 1;
 
-	/* the first mode changes each round, the direction every nmodes rounds */
+	/* the first mode changes each round, the order every nmodes rounds */
 	for (int turn = 0; turn < nmodes; turn++)
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
@@ -297,9 +297,9 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 
 /*
  * Executes the query twice without using the times, to fill caches, set hint bits and compile code.
- * The second execution is in the slowest mode and determines the number of executions in a block.
- * It keeps memory allocated at the end of the heap, against page faults, see doc/clocks.md.  The
- * first execution has made malloc() use the heap.
+ * The first execution also makes malloc() use the heap.  The second one is in the slowest mode, and
+ * determines the number of executions in a block.  It keeps memory at the end of the heap
+ * allocated, which prevents page faults, see doc/clocks.md.
  *
  * If the duration hardly suffices for two rounds, there is only one warm-up, and its time is used.
  */

@@ -37,34 +37,34 @@ typedef struct PlanRounds
 {
 	int			nmodes;
 	const int  *modes;
-	int			target;			/* place of the first mode with timers */
+	int			target;			/* index in modes of the first one with timers */
 	int			rounds;			/* complete rounds, with a block of each mode */
 	int			block;			/* number of executions of a mode in a round */
-	int			runs[N_RUN_MODES];	/* executions in complete rounds, or in
-									 * the incomplete first round; by place in
-									 * modes */
-	double	  **ms;				/* [mode's place in modes][run] */
-	double		node_calls;		/* of one execution; 0: no mode counts them */
+	int			runs[N_RUN_MODES];	/* number of executions of each mode, by
+									 * its index in modes; only those of
+									 * complete rounds, or of an incomplete
+									 * first round */
+	double	  **ms;				/* [index in modes][execution] */
+	double		node_calls;		/* per execution; 0: no mode counts them */
 	int			executions;		/* number of all executions, with warm-ups */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;
 
 /*
  * Executes the query in turn in each mode, "block" times in succession, and discards its output.
- * Stops when the overhead of the first mode with timers over the mode before it is known to 2 %, or
- * when the duration is used up. doc/clocks.md describes the method.
+ * Stops when the duration is used up, or when the timing overhead is known to 2 %.  The timing
+ * overhead is that of the first mode with timers over the mode before it. doc/clocks.md describes
+ * the method.
  *
  * Blocks are shorter if the duration does not suffice for twenty rounds.  No execution begins after
- * the end of the duration, so a first round that is incomplete may lack modes.  With by_statement,
+ * the end of the duration, so the first round may be incomplete and lack modes.  With by_statement,
  * the query is also parsed and planned each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
 							   int block, double duration_s, bool by_statement,
 							   const char *label);
 
-/*
- * Warns that the duration is too short.  The recommended one is "needed" times that of two rounds.
- */
+/* Warns that the duration is too short; recommends "needed" times the duration of two rounds. */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);
 
@@ -84,7 +84,8 @@ typedef struct Estimate
 
 /*
  * Returns the duration of an execution in one mode, in ms; NaN if there is none.  It is the mean of
- * the fastest fiftieth of its executions, or of five, because disturbances only slow them down.
+ * the fastest 2 % of the executions, but at least of five, because disturbances only slow them
+ * down.
  */
 extern double rounds_ms(const PlanRounds *rounds, int mode);
 

@@ -15,7 +15,7 @@
 
 const QueryDesc *plan_run_desc = NULL;
 
-/* Calls of a node: one for each loop's end and, if it returns tuples, one for each tuple. */
+/* Adds a node's calls: one for each loop's end and, if it returns tuples, one for each tuple. */
 static bool
 count_node_calls(PlanState *node, void *context)
 {

@@ -23,12 +23,12 @@ typedef struct PlanObserver
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
 /*
- * The execution that plan_run() is starting.  The ExecutorRun hook does not time it, because its
- * observer does, and sets this to NULL.
+ * The execution that plan_run() is starting; else NULL.  The ExecutorRun hook sets this to NULL,
+ * and does not time the execution, because its observer does.
  */
 extern const QueryDesc *plan_run_desc;
 
-/* Returns the number of calls of plan nodes.  For after_finish(), if rows were counted. */
+/* Returns the number of calls of plan nodes.  Called by after_finish() if rows were counted. */
 extern double plan_node_calls(QueryDesc *desc);
 
 /* Returns the upper limit of the plan_node_ids of a started plan. */

@@ -1,4 +1,7 @@
-/* A node whose type is not in the table may stop reading its inputs, and its calls may vary. */
+/*
+ * The table of plan node types.  A node whose type is not in it is assumed to stop reading its
+ * inputs before their end, and to have calls that vary.
+ */
 #include "postgres.h"
 
 #include "executor/hashjoin.h"
@@ -170,7 +173,7 @@ plan_end_shows(const PlanState *node)
 	return plan_shape(node)->end_shows;
 }
 
-/* Scans and sorts clear their result slot at the end. */
+/* Scans and sorts clear their result slot when they return no tuple. */
 bool
 plan_is_at_end(const PlanState *node)
 {

@@ -1,6 +1,4 @@
-/*
- * The table of plan node types: names, how nodes read their inputs, and whether their calls vary.
- */
+/* The table of plan node types: names, how nodes read their inputs, whether their calls vary. */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
 
@@ -25,13 +23,13 @@ typedef enum NodeOutput
 
 typedef struct PlanShape
 {
-	NodeTag		plan;
+	NodeTag		plan;			/* type of the plan node */
 	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
-	InputReading inputs;
+	InputReading inputs;		/* how it reads its inputs */
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* may count rows that it does not return */
-	bool		scans_relation; /* is a Scan struct, though scanrelid may be 0 */
+	bool		scans_relation; /* its struct is a Scan; scanrelid may be 0 */
 	bool		end_shows;		/* plan_is_at_end() supports it */
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
@@ -49,14 +47,14 @@ extern bool plan_calls_vary(const PlanState *node);
 
 /*
  * Returns whether a node may itself work for long, for example on disk, between two calls of its
- * input, which has returned "rows" rows.  A Sort may also do so after the last call.
+ * input.  The input has returned "rows" rows.  A Sort may also do so after the last call.
  */
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*
- * plan_is_at_end() returns whether a node's latest call has returned no tuple, read from its state.
- * plan_end_shows() returns whether plan_is_at_end() can be called for a node.  It must not be
- * called during a call of the node, nor after a rescan has ended its loop.
+ * plan_is_at_end() returns whether a node's latest call has returned no tuple.  It reads the node's
+ * state.  It must not be called during a call of the node, nor after a rescan has ended its loop.
+ * plan_end_shows() returns whether it can be called for nodes of this type.
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);

@@ -209,9 +209,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/*
- * Returns the only statement.  Raises an error if rules added others, or for a utility statement.
- */
+/* Returns the only statement.  ERROR if rules added others, or if it is a utility statement. */
 static void *
 only_statement(List *statements)
 {
@@ -300,7 +298,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates EXECUTE's arguments, which may deallocate the statement.  So looks it up afterwards. */
+/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up afterwards. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -433,7 +431,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 	work_as_role(planning->query->role, plan_view, planning);
 }
 
-/* Plans the statement.  Called by guarded_work(), because the planner executes functions. */
+/* Plans the statement.  Called by guarded_work(), because the planner may execute functions. */
 static void
 plan_it(void *arg)
 {

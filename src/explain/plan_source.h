@@ -9,14 +9,14 @@
 
 typedef struct PlanQuery
 {
-	const char *text;
+	const char *text;			/* text of the statement */
 	const char *source_text;	/* text of the query, or of the prepared
 								 * statement */
 	PlannedStmt *plan;
 	ParamListInfo params;		/* of the query; NULL: none */
 	IntoClause *into;			/* table for the rows; NULL: discarded */
 	Oid			role;			/* owner of a materialized view; or InvalidOid */
-	bool		writes;			/* the plan writes data, and may do so */
+	bool		writes;			/* the plan writes data, which is allowed */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* JIT compiles the plan */
 } PlanQuery;

@@ -11,23 +11,23 @@
 #define LONG_RUN_NS		100000
 
 /*
- * Shortest long gap between two readings, in ns.  It is longer than an interrupt and shorter than a
- * time slice of another process.
+ * Least excess, in ns, of a long gap over its expected length.  An interrupt is shorter, and a time
+ * slice of another process is longer.
  */
 #define LONG_CALL_NS	20000
 
 /*
- * Length of a gap, in ns, from which the kernel is always asked how long other processes used the
- * CPU. Asking takes 2 us.
+ * Time between two readings, in ns, above which the kernel is always asked how long other processes
+ * used the CPU.  Asking takes 2 us.
  */
 #define ASK_NS			500000
 
-/* Shortest long gap, in multiples of interval_spread above the expected length. */
+/* Least excess of a long gap, in multiples of the node's interval_spread. */
 #define MANY_SPREADS	15
 
 /*
  * Prior weight of a node as the cause of a long gap if a node above it may itself work for long.
- * The weight of other nodes is 1.
+ * The node above has then probably caused the gap.  The weight of other nodes is 1.
  */
 #define EXPLAINED_WEIGHT	0.1
 
@@ -61,8 +61,9 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * If another process uses the CPU meanwhile, the kernel's next answer includes it.  So at most
- * long_ticks are counted as time to ask the kernel.
+ * Most of the time since the latest reading was spent on asking the kernel.  If it was long,
+ * another process has used the CPU meanwhile, which the kernel's next answer will include.  So
+ * asked_ticks increases by at most long_ticks.
  */
 void
 query_take_off(QueryTiming *query)
@@ -81,7 +82,7 @@ query_timing_start(QueryTiming *query)
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
 
-	/* asks within the run, as query_timing_stop() does */
+	/* the kernel is asked within the run, at its start and at its end */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);
@@ -108,8 +109,8 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 }
 
 /*
- * Returns whether a node has read its input to the end, and has begun no other loop since its
- * latest timed call.
+ * Returns whether a node has read this input to the end in its current loop, and the loop is not
+ * newer than the node's latest timed call.
  */
 static bool
 input_is_over(const NodeTiming *t, const NodeTiming *input)
@@ -121,10 +122,10 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 }
 
 /*
- * Returns the weight of a node as the cause of a gap, relative to other nodes.  It is 0 if the node
- * had no untimed call since its latest timed one, and EXPLAINED_WEIGHT if a node above may itself
- * work for long. "open" is the node whose timed call lasted for the whole gap, or NULL. "waited":
- * the process has slept in the gap.
+ * Returns the prior weight of a node as the cause of a gap, see EXPLAINED_WEIGHT.  It is 0 if the
+ * node cannot be the cause, for example because it had no untimed call since its latest timed one.
+ * "open" is the node whose timed call lasted for the whole gap, or NULL.  "waited": the process has
+ * slept in the gap.
  */
 static double
 gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, bool waited)
@@ -147,18 +148,17 @@ gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, 
 		if (above == open)
 			return weight;
 	}
-	/* a worker sleeps outside of calls until the leader has read its tuples */
+	/* a worker whose tuple queue is full sleeps outside of its nodes' calls */
 	return open == NULL && !(waited && IsParallelWorker()) ? weight : 0;
 }
 
-/* Returns whether the node's latest call is a timed one. */
 static bool
 is_timed(const NodeTiming *t)
 {
 	return t->samples != NULL && t->calls == t->samples->timed_at;
 }
 
-/* Adds a long gap to a node whose call certainly includes the gap. */
+/* Adds a long gap to a node that was certainly in a call during the gap. */
 static void
 add_long_gap(NodeTiming *t, double ticks)
 {
@@ -182,7 +182,7 @@ add_long_gap(NodeTiming *t, double ticks)
 	}
 }
 
-/* Adds a long gap in which an untimed call may have been long. */
+/* Adds a long gap to a node that may have been in a long untimed call during the gap. */
 static void
 add_hidden_gap(NodeSamples *samples, double ticks)
 {
@@ -193,17 +193,16 @@ add_hidden_gap(NodeSamples *samples, double ticks)
 }
 
 /*
- * Adds a long gap to the nodes whose calls certainly include it, and to the nodes whose untimed
- * calls may include it.
+ * Adds a long gap to the nodes that were certainly in a call, and to those whose untimed calls may
+ * have caused it.
  */
 static void
 attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, double ticks)
 {
 	const NodeTiming *open = t;
-	bool		outside = true; /* whether the gap is outside of the root's
-								 * calls */
-	double		sum = 1;		/* sum of weights; 1 is for "open" itself, or
-								 * for time outside of calls */
+	bool		outside = true; /* the gap is outside of the root's calls */
+	double		sum = 1;		/* sum of weights; it begins with 1 for "open"
+								 * or time outside of calls */
 
 	if (!within)
 	{
@@ -228,7 +227,7 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 		const NodeTiming *node = query->nodes[id];
 		double		weight = node == NULL || node->samples == NULL ? 0 : node->samples->gap_weight;
 
-		/* a node's time is part of the time of the nodes above */
+		/* the time is also part of the time of the nodes above */
 		for (const NodeTiming *a = node; weight > 0 && a != NULL && a != open; a = caller_of(a))
 		{
 			if (a->samples == NULL || a->samples->gap_weight <= 0)
@@ -243,7 +242,7 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 		query->outside.long_sum += ticks;
 }
 
-/* Adds time off the CPU to the nodes in whose calls the server's timer is running. */
+/* Adds time off the CPU to the nodes that the server is timing at present. */
 static void
 add_off_ticks(QueryTiming *query, double ticks)
 {
@@ -256,7 +255,7 @@ add_off_ticks(QueryTiming *query, double ticks)
 	}
 }
 
-/* Returns for how many ns other processes used the CPU since the previous call of ask_usage(). */
+/* Returns how many ns other processes used the CPU since the previous call of ask_usage(). */
 static double
 ask_usage(QueryTiming *query)
 {
@@ -271,8 +270,8 @@ ask_usage(QueryTiming *query)
 }
 
 /*
- * Returns the expected length of a gap.  Within a timed call it is the running mean of the class.
- * Before a timed call it is proportional to the number of calls since the latest timed one.
+ * Returns the expected time between two readings.  In a timed call it is the running mean of the
+ * class.  Before a timed call it is proportional to the number of calls since the latest timed one.
  */
 static double
 ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, double ticks)
@@ -292,7 +291,10 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 	return Max(ticks - excess, 0);
 }
 
-/* Handles a gap that may be long, or lost to other processes.  Returns the reading. */
+/*
+ * Handles a long time since the previous reading.  Subtracts the time of other processes, and
+ * assigns the rest to nodes if it is a long gap.  Returns the reading.
+ */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
@@ -358,7 +360,7 @@ query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		pause = now_ticks() - query->last_reading;
 
-	/* the time between two parts of a cursor is not part of the query */
+	/* a cursor's pause is not part of the query */
 	if ((double) pause > query->ask_ticks)
 		(void) ask_usage(query);
 	pause = now_ticks() - query->last_reading;
@@ -382,7 +384,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* handles long gaps, because firing triggers may take long */
+	/* query_reading() handles a long gap: firing triggers may take long */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
@@ -411,6 +413,6 @@ query_run_ns(const QueryTiming *query)
 	double		ticks =
 		(double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
 
-	/* not by the reference clock, because reading it may be a system call */
+	/* by ticks, because reading the reference clock may be a system call */
 	return Max(ticks, 0) * query_ns_per_tick(query);
 }

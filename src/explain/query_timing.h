@@ -1,8 +1,13 @@
 /*
- * State of a timed plan: the calls and loops of its nodes.
+ * State of a timed plan: counts of its nodes' calls and loops, and durations of timed calls.
  *
- * A loop of a node is what EXPLAIN counts as one.  It begins with the node's first call or with a
- * rescan.  It ends with the call that returns no tuple or with the next rescan.
+ * A call is one call of a node's ExecProcNode function.  A loop is one execution of a node, as
+ * EXPLAIN counts them.  It begins with the node's first call or with a rescan.  It ends with the
+ * call that returns no tuple or with the next rescan.  "First calls" are the first calls of loops.
+ *
+ * The gap of a class of calls is its sampling interval: on average, one call in "gap" is timed.  A
+ * long gap is something else: a time between two readings of the clock that is at least 20 us
+ * longer than expected.
  */
 #ifndef CLOCKTIMING_QUERY_TIMING_H
 #define CLOCKTIMING_QUERY_TIMING_H
@@ -22,63 +27,64 @@
 /* Options for timing the plan nodes of an execution. */
 typedef struct NodeTimingOptions
 {
-	int			sampling;		/* mean sampling interval, in calls; 1: every
-								 * call is timed; 0: calls are only counted */
-	int			only_node;		/* plan_node_id of the only node; -1: all */
+	int			sampling;		/* one call in this many is timed; 0: none */
+	int			only_node;		/* only plan_node_id that is timed; -1: all */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
-	bool		may_stop;		/* the client may pause, or not fetch all rows */
+	bool		may_stop;		/* rows may be fetched in parts, or not all */
 	bool		no_workers;		/* Gather nodes start no workers */
-	bool		late;			/* attached while ExecutorRun() is active */
+	bool		late;			/* wrappers are installed during ExecutorRun() */
 } NodeTimingOptions;
 
 /*
- * Largest number of nodes below a node whose calls are counted within its timed calls.  More would
- * take too long.
+ * Largest number of a node's descendants whose calls are counted during each of its timed calls.
+ * Counting more of them would make timing a call too slow.
  */
 #define MAX_BELOW		16
 
-/* A timed call. */
+/* A timed call.  Its known part is the time of calls below it whose nodes timed every call. */
 typedef struct CallSample
 {
-	double		ticks;
-	double		known;			/* increase of NodeTiming.known in the call */
-	CallsBelow	below;
+	double		ticks;			/* duration */
+	double		known;			/* known part of ticks */
+	CallsBelow	below;			/* work of the nodes below */
 	struct SubplanUse *use;		/* use of a shared subplan; else NULL */
 } CallSample;
 
 /*
- * A class of similar calls of a node: the calls that begin a loop, or all other calls.  In Sort,
- * Aggregate and similar nodes the first call does all of the work.
+ * A class of similar calls of a node: the first calls of loops, or all other calls.  The two
+ * classes are sampled separately, because in Sort, Aggregate and similar nodes the first call does
+ * most of the work.
  */
 typedef struct CallClass
 {
-	SamplingClass policy;		/* gap 0: no call is timed */
-	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
-	int64		before;			/* number of calls when the gap was last set */
+	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
+	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
+	int64		before;			/* calls of the class when gap was last set */
 	int			nsamples;
-	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added up in
-										 * batches, so that the query's data
-										 * stays in the CPU caches */
+	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
+										 * sums in batches, so that the
+										 * query's data stays in the CPU
+										 * caches */
 
-	/* calls made while every call was timed: number, sum of their durations */
+	/* number and total duration of calls made while every call was timed */
 	int64		all_timed;
 	double		all_timed_sum;
 	double		latest_mean;	/* running mean of timed calls, with long gaps */
 
-	/* randomly sampled calls: durations in ticks, without their known part */
+	/* calls sampled at random: durations in ticks, without known parts */
 	CallSeries	drawn;
-	double		drawn_sum;		/* sum of their durations, with the known part */
-	double		largest;		/* largest duration, without the part
-								 * explained by the counts of calls below */
-	double		second_largest;
-	int			largest_gap;	/* sampling interval when "largest" was timed */
+	double		drawn_sum;		/* sum of these durations, with known parts */
+	double		largest;		/* largest duration, minus the part explained
+								 * by the work counted below */
+	double		second_largest; /* second largest duration, likewise */
+	int			largest_gap;	/* policy.gap when "largest" was timed */
 } CallClass;
 
 /*
- * State that only timed calls use.  It is a separate struct, so that the state that every call uses
- * fits into few cache lines.  It is allocated at a node's first call, because it has five
- * kilobytes.
+ * State of a node that only timed calls use.  It is separate from NodeTiming, so that the fields
+ * that every call uses fit into few cache lines.  Its size is five kilobytes, so it is allocated
+ * only at the node's first call.
  */
 typedef struct NodeSamples
 {
@@ -86,121 +92,123 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	/* at the latest timed call: calls, first_calls, time */
+	/* calls and first_calls at the latest timed call, and when it started */
 	int64		timed_at;
 	int64		timed_first;
-	uint64		timed_start;	/* including long gaps */
+	uint64		timed_start;	/* by a clock that includes long gaps */
 
 	/* decaying sums over the intervals between starts of timed calls */
 	double		interval_ticks; /* including long gaps */
 	double		interval_calls;
-	double		interval_spread;	/* median deviation, approximately */
+	double		interval_spread;	/* approximate median of an interval's
+									 * deviation from its expected length */
 
 	/*
-	 * Long gaps between clock readings.  Samples do not include them.  A
-	 * certain gap was within a timed call of this node or of a node below it.
-	 * In a hidden gap, an untimed call of this node may have been long.
+	 * Long gaps, in ticks.  Durations of timed calls exclude them.  A certain
+	 * gap was in a call of this node.  A hidden gap may have been in an
+	 * untimed call of this node, or elsewhere.
 	 */
-	double		long_ticks;		/* ticks of certain gaps */
+	double		long_ticks;		/* certain gaps */
 	double		long_first_ticks;	/* part of long_ticks in first calls of
 									 * loops */
-	double		hidden_ticks;
-	double		hidden_prior_ticks; /* part of hidden_ticks, by the prior
-									 * weight of this node */
-	double		gap_weight;		/* result of gap_weight() in the latest gap */
-	int64		long_seen;		/* see long_gap_share() */
+	double		hidden_ticks;	/* hidden gaps */
+	double		hidden_prior_ticks; /* hidden_ticks times the probability that
+									 * this node caused the gap */
+	double		gap_weight;		/* gap_weight() for the latest long gap */
+	int64		long_seen;		/* these three: see long_gap_share() */
 	double		long_certain;
 	double		long_expected;
 } NodeSamples;
 
 /*
- * Use of a subplan by one node.  Exists only if several nodes execute the subplan, or if it is a
- * CTE that ExecutorFinish() executes again.
+ * Calls of a subplan by one of the nodes that execute it.  Exists only if several nodes execute the
+ * subplan, or if it is a data-modifying CTE, which ExecutorFinish() executes to its end.
  */
 typedef struct SubplanUse
 {
 	struct NodeTiming *subplan;
-	struct NodeTiming *user;	/* NULL: calls of no node */
+	struct NodeTiming *user;	/* NULL: calls by no node */
 	struct SubplanUse *next;	/* next in the query's list of uses */
 	struct SubplanUse *next_of_user;
-	struct SubplanUse *outer;	/* "use" of the subplan outside of the call */
+	struct SubplanUse *outer;	/* subplan->use before the user's active call */
 	int64		calls;
 	int64		first_calls;
-	double		ticks;			/* estimated time of all its calls */
+	double		ticks;			/* estimated time of these calls */
 	int			place;			/* index in PlanEstimate.nodes */
 } SubplanUse;
 
-/* Size of a cache line. */
 #define LINE_SIZE		64
 
 typedef struct NodeTiming
 {
-	/* needed by first calls: one cache line */
-	int64		first_skip;		/* first calls to count until one is timed */
-	int64		first_calls;
+	/* fields that first calls use: one cache line */
+	int64		first_skip;		/* first calls until the next timed one */
+	int64		first_calls;	/* number of first calls */
 	int64		later_due;		/* later_calls() before the next timed call */
-	int64		calls_before;	/* number of calls before this loop */
+	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
-								 * counted if the node is read to the end:
-								 * each loop then has one */
+								 * counted for INPUT_READ_TO_END, as each loop
+								 * has one */
 	struct QueryTiming *query;
-	bool		ended;			/* the latest call was seen to return no tuple */
-	bool		begun;
-	bool		in_loop;		/* the loop's first call has ended */
-	bool		dynamic;		/* "parent" is set at its first call */
+	bool		ended;			/* the latest call is known to return no tuple */
+	bool		begun;			/* the node was called */
+	bool		in_loop;		/* the current loop's first call has ended */
+	bool		dynamic;		/* an InitPlan: its first call sets "parent" */
 	bool		is_root;
-	bool		calls_vary;		/* plan_calls_vary(), or that of a node below */
+	bool		calls_vary;		/* plan_calls_vary() of this node or one below */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
-	uint64		returned;		/* of the root: end of the latest timed call,
-								 * if it returned a tuple; else 0 */
+	uint64		returned;		/* root only: time when the latest timed call
+								 * returned a tuple; else 0 */
 
-	/* needed by all calls: another cache line, with the start of "instr" */
+	/* fields that every call uses: next cache line, with part of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
-	int64		calls;
+	int64		calls;			/* number of calls, with first calls */
 	uintptr_t	wrapped;		/* see wrapped_node(); 0: no wrapper */
 
-	/* the node's "instrument" points to this field; see next_due() */
+	/* the node's "instrument" points to this field; it contains next_due() */
 	NodeInstr	instr;
 
-	double		calls_again;	/* first calls that do not begin a loop */
-	double		shown_rows;		/* see record_show_counts() */
+	double		calls_again;	/* calls after a loop's end, which begin no
+								 * loop but are in first_calls */
+	double		shown_rows;		/* written by record_show_counts() */
 	double		shown_loops;
-	ExecProcNodeMtd counted_call;	/* one of the wrappers of call_wrapper.c */
-	ExecProcNodeMtd usage_call; /* counted_call, or its wrapper for usage */
-	ExecProcNodeMtd call;		/* usage_call, or its wrapper for subplans */
+	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
+	ExecProcNodeMtd usage_call; /* counted_call, wrapped to count usage */
+	ExecProcNodeMtd call;		/* usage_call, wrapped to count subplan uses */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan: its present use */
 	SubplanUse *latest_use;		/* of a shared subplan: use of its latest call */
 
 	/*
-	 * Total time, in ticks, of calls of this node and of nodes below it that
-	 * were made while every call was timed.  It is exact, so it is subtracted
-	 * from samples before the time of untimed calls is estimated.
+	 * Total time, in ticks, of those calls of this node and of nodes below it
+	 * that were made while every call of their node was timed.  It is exact,
+	 * so it is subtracted from timed calls before the time of untimed calls
+	 * is estimated.
 	 */
 	double		known;
-	double		off_ticks;		/* off the CPU in calls timed by the server */
+	double		off_ticks;		/* NODE_WHOLE: ticks off the CPU in its calls */
 
 	int			id;				/* plan_node_id */
-	int			place;			/* place in EXPLAIN's order */
+	int			place;			/* index in PlanEstimate.nodes */
 	PlanState  *node;
-	struct NodeTiming **below;	/* nodes counted within its timed calls */
+	struct NodeTiming **below;	/* descendants counted in its timed calls */
 	int			nbelow;			/* at most MAX_BELOW */
-	struct NodeTiming *parent;	/* node that calls this one; of a shared
-								 * subplan: the present user */
+	struct NodeTiming *parent;	/* node that calls this one; for a shared
+								 * subplan, its user at present */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
-	const SubPlanState *subplan;	/* subplan whose root it is, or NULL */
+	const SubPlanState *subplan;	/* subplan whose root this is; or NULL */
 	bool		rescanned;		/* root of a subplan that is rescanned before
 								 * each execution */
 	bool		seen;			/* the wrapper checks the results of its calls */
-	bool		was_called;		/* called before its wrapper was installed */
+	bool		was_called;		/* called before the wrapper was installed */
 	int			nuses;			/* of a subplan's root: number of nodes that
 								 * execute it */
-	bool		is_shared;		/* calls are counted separately for each user */
+	bool		is_shared;		/* shared subplan: calls counted for each user */
 	double		uses_ticks;		/* sum of the ticks of its uses */
 
-	/* about the timed call that is active */
+	/* the timed call that is active */
 	uint64		call_start;		/* its start; 0: no such call */
 	double		call_known;		/* value of "known" at its start */
 } NodeTiming;
@@ -208,15 +216,15 @@ typedef struct NodeTiming
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
-/* Time outside of the root's calls. */
+/* Time outside of the root's calls, in ticks.  n times between calls were measured. */
 typedef struct OutsideCalls
 {
 	uint64		first_ticks;	/* start of the first call; 0: not timed */
 	uint64		last_ticks;		/* end of the last call; 0: not timed */
-	double		sum;			/* sum of times between calls, in ticks */
-	double		sum_sq;
-	double		long_sum;		/* sum of the long gaps outside of calls */
-	double		ends;			/* sum of times from last calls to the end */
+	double		sum;			/* sum of the n times between calls */
+	double		sum_sq;			/* sum of their squares */
+	double		long_sum;		/* sum of long gaps outside of calls */
+	double		ends;			/* sum of times after the root's last calls */
 	int64		n;
 } OutsideCalls;
 
@@ -233,65 +241,65 @@ typedef struct QueryTiming
 	MemoryContext context;		/* context of the query */
 	dlist_node	link;			/* link in the list of timed executions */
 	TimingRange timings;
-	int			sampling;		/* as in NodeTimingOptions */
+	int			sampling;		/* these five: see NodeTimingOptions */
 	int			only_node;
 	double		max_overhead;
 	bool		may_stop;
 	bool		no_workers;
-	bool		all_timed;		/* every call is timed; gap is not adapted */
+	bool		all_timed;		/* sampling is 1; the gap is not adapted */
 	bool		late;
-	const struct ExecutionWatcher *watcher; /* publishes counters; or NULL */
-	uint64		publish_due;	/* reading from which publish() is called */
-	struct LiveExecution *live; /* the watcher's state; or NULL */
+	const struct ExecutionWatcher *watcher; /* NULL: nothing is published */
+	uint64		publish_due;	/* first reading at which publish() is called */
+	struct LiveExecution *live; /* private to the watcher; or NULL */
 	volatile bool publish_now;	/* next call publishes, see watch_call() */
 
-	int			nnodes;			/* upper limit of the plan_node_ids */
+	int			nnodes;			/* upper limit of the plan_node_ids, excluded */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: no such node */
-	int			nplaces;
+	int			nplaces;		/* number of nodes */
 	int			nworkers;		/* maximum number of workers */
 	NodeTiming *root;
 	SubplanUse *uses;
-	int			nparts;			/* number of uses by nodes */
-	NodeSamples *spare;			/* preallocated samples for nodes' first calls */
+	int			nparts;			/* number of SubplanUses in "uses" */
+	NodeSamples *spare;			/* NodeSamples allocated in advance */
 	int			nspare;
 	struct TimedTrigger *triggers;
-	MemoryContextCallback at_end;
+	MemoryContextCallback at_end;	/* calls end_timing() */
 
-	NodeTiming *innermost;		/* innermost node known to be in a call */
+	NodeTiming *innermost;		/* innermost node in a timed or first call */
 	OutsideCalls outside;
 	CallCost	cost;
 	double		ticks_per_ns;	/* from calibration */
-	double		long_ticks;		/* LONG_CALL_NS in ticks */
-	double		ask_ticks;		/* ASK_NS in ticks */
+	double		long_ticks;		/* shortest long gap: LONG_CALL_NS in ticks */
+	double		ask_ticks;		/* ASK_NS in ticks, see end_gap() */
 	SamplingPolicy policy;
 
 	uint64		last_reading;	/* latest reading of the clock */
 
 	dsm_segment *segment;		/* memory shared with workers */
 	struct SharedTiming *shared;
-	int			guc_nest_level; /* of clocktiming.worker_timing; 0: not set */
-	bool		workers_untimed;	/* no shared memory for workers' results */
+	int			guc_nest_level; /* nest level of worker_timing; 0: not set */
+	bool		workers_untimed;	/* no shared memory: workers are not timed */
 
 	/*
-	 * Time subtracted from clock readings: time of other processes, time to
-	 * ask the kernel for CPU usage, time between two calls of ExecutorRun(),
-	 * and long gaps.
+	 * Ticks that are subtracted from readings of the clock: time of other
+	 * processes, time to ask the kernel for CPU usage, pauses between calls
+	 * of ExecutorRun(), and long gaps.
 	 */
 	uint64		off_ticks;
 	uint64		asked_ticks;	/* part of off_ticks: time to ask the kernel */
 	uint64		long_off_ticks; /* part of off_ticks: long gaps */
-	double		preempted_ns;
-	CpuUsage	usage;			/* latest CPU usage reported by the kernel */
-	uint64		usage_ns;		/* time of that report */
-	uint64		start_ns;
-	uint64		start_ticks;
-	uint64		ran_ticks;
-	bool		has_sentinel;	/* see query_was_read() */
-	bool		rewound;		/* the root's next call begins a loop */
-	/* sum of times between ExecutorRun() and the next call of the executor */
+	double		preempted_ns;	/* time of other processes */
+	CpuUsage	usage;			/* latest answer of the kernel */
+	uint64		usage_ns;		/* time of that answer */
+	uint64		start_ns;		/* start of the run, by reference_ns() */
+	uint64		start_ticks;	/* the same, by the clock for timed calls */
+	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
+	bool		has_sentinel;	/* root's loop is active: query_was_read() */
+	bool		rewound;		/* rewound cursor: the root begins a loop */
+	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
-	uint64		stop_ns;
-	uint64		stop_ticks;
+	uint64		stop_ns;		/* end of the run, by reference_ns() */
+	uint64		stop_ticks;		/* the same, by the clock for timed calls */
 } QueryTiming;
 
 /*
@@ -316,36 +324,36 @@ typedef struct ExecutionWatcher
 /* NULL if no module publishes executions. */
 extern const ExecutionWatcher *execution_watcher;
 
-/* The query that this process executes as a parallel worker; NULL unless its memory exists. */
+/* The query that this parallel worker executes.  NULL in other processes and after its end. */
 extern QueryTiming *timed_in_worker;
 
 extern void query_set_cost(QueryTiming *query, const CallCost *cost);
 
-/* Called immediately before ExecutorRun(), after it, and after ExecutorFinish(). */
+/* Record the start of the run, the end of ExecutorRun(), and the end of ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/* Called after a pause, before another ExecutorRun() ("again") or ExecutorFinish(). */
+/* Excludes a pause before another ExecutorRun() ("again") or ExecutorFinish() from the run. */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
  * Reads the clock for a timed call of the node "t", or, if "t" is NULL, between two calls of the
- * root. "within" is true if the time since the previous reading belongs to the timed call.  Returns
- * the reading minus off_ticks.
+ * root.  "within" is true if the time since the previous reading belongs to the timed call.
+ * Returns the reading minus off_ticks.
  *
- * Two readings precede a timed call, see doc/plans.md.  The first one loads this function into the
- * caches for the other readings.  So it must not be inlined.
+ * The clock is read twice before a timed call, see doc/plans.md.  The first reading loads this
+ * function, which must not be inlined, into the CPU caches for the next two.
  */
 extern uint64 query_reading(QueryTiming *query, NodeTiming *t, bool within);
 
-/* Returns the duration of the run, without interruptions. */
+/* Returns the duration of the run without a cursor's pauses. */
 extern double query_run_ns(const QueryTiming *query);
 
 /* Returns ns per tick: measured in this run if it was long enough, else from calibration. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
-/* Subtracts the time since the latest reading from later readings.  It was spent on timing. */
+/* Excludes the time since the latest reading, which was spent on timing, from later readings. */
 extern void query_take_off(QueryTiming *query);
 
 /* Returns the NodeTiming of a node that has one of our wrappers. */
@@ -355,9 +363,7 @@ node_timing_of(const PlanState *node)
 	return (NodeTiming *) ((char *) node->instrument - offsetof(NodeTiming, instr));
 }
 
-/*
- * Returns the value of NodeTiming.wrapped: a node's address, with the wrapper's kind as lowest bit.
- */
+/* Returns the value of NodeTiming.wrapped: the node's address, plus 1 if results are checked. */
 static inline uintptr_t
 wrapped_node(const PlanState *node, bool unseen)
 {
@@ -388,15 +394,15 @@ query_node(const QueryTiming *query, const PlanState *node)
 
 /*
  * Value of "calls" at which due_call() handles the node's next call; see call_wrapper.c.  It is
- * stored in a field that a rescan sets to 0, so that due_call() handles the first call of each
- * loop.
+ * stored in a field that a rescan sets to 0.  So due_call() handles the first call of each loop.
  */
 #define next_due(t)		instr_spare_counter(&(t)->instr)
 
 /*
- * Returns whether another extension has explained the plan during its execution.  Explaining calls
- * InstrEndLoop() for each node, as a rescan does.  The root is never rescanned during
- * ExecutorRun(), so if its loop has ended, the plan was explained.
+ * Returns whether another extension has explained the plan during its execution.  EXPLAIN calls
+ * InstrEndLoop() for each node, as a rescan does.  The root's loop is active from its first call
+ * on, and the root is never rescanned during ExecutorRun().  So if its loop has ended, the plan was
+ * explained.
  */
 static inline bool
 query_was_read(const QueryTiming *query)
@@ -412,9 +418,8 @@ query_needs_attention(const QueryTiming *query)
 }
 
 /*
- * Marks the loops that explaining the plan has ended as active again.  The loop of the node
- * "calling" stays ended if "calling" is the root of a subplan that is rescanned before each
- * execution.
+ * Makes the loops active again that explaining the plan has ended.  One loop stays ended: that of
+ * "calling", if "calling" is the root of a subplan that is rescanned before each execution.
  */
 extern void query_restore_loops(QueryTiming *query, const NodeTiming *calling);
 
@@ -443,8 +448,8 @@ removed_rows(const NodeTiming *t)
 }
 
 /*
- * Called at the end of a loop.  If the node is read to its end, the last call returned no tuple.
- * That result was checked only if the call was timed or was the loop's first one.
+ * Called at the end of a loop.  If the call that returned no tuple was neither timed nor the loop's
+ * first one, its result was not checked.  Counts it now.
  */
 static inline void
 end_loop(NodeTiming *t)

@@ -33,9 +33,7 @@ typedef struct NodeSeries
 	double		untimed_loops;
 } NodeSeries;
 
-/*
- * Adds a time to the statistics. common_ns is the part of margin_ns that is the same in all runs.
- */
+/* Adds a time to the statistics.  common_ns is the part of margin_ns that all runs share. */
 static void
 add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 {

@@ -12,24 +12,23 @@ typedef struct RunSeries
 	int			runs;			/* number of runs added so far */
 	int			nids;			/* upper limit of the plan_node_ids */
 	struct NodeSeries *nodes;	/* statistics by plan_node_id */
-	double		run_ns;			/* sums over runs */
+	double		run_ns;			/* these five: sums over runs */
 	double		root_estimate_ns;
 	double		whole_ns;
 	double		overhead_ns;
 	double		preempted_ns;
 } RunSeries;
 
-/* Adds a run's estimates. */
 extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 
 /*
  * Replaces the last run's estimates by the means of all runs.  If a run did not execute a node, the
  * node's time in it counts as 0.
  *
- * The margin of a mean is the root of the sum of two squares, of a random and a common part.  The
- * random part is the larger of two: Student's t times the standard error of the runs, and the root
- * mean square of the runs' random margins divided by the square root of their number.  The common
- * part is the error of the calibrated cost of calls, which is the same in all runs.
+ * The margin of a mean is the square root of random^2 + common^2.  "random" is the larger of two
+ * values: Student's t times the standard error of the runs' times; and the root mean square of the
+ * runs' random margins, divided by the square root of the number of runs.  "common" is the error of
+ * the calibrated cost of calls, which is the same in all runs.
  */
 extern void run_series_put(const RunSeries *series, PlanEstimate *plan);
 

@@ -1,7 +1,4 @@
-/*
- * The server's instrumentation.  Only server_instr.[ch] use its fields, which vary between
- * versions.
- */
+/* The server's instrumentation.  Only these files use its fields, which vary between versions. */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H
 
@@ -20,24 +17,27 @@ typedef Instrumentation TriggerInstr;
 #define INSTR_COMMON(instrumentation) (instrumentation)
 #endif
 
-/* A counter stored in the field of a loop's time.  InstrEndLoop(), on a rescan, sets it to 0. */
+/*
+ * A counter of clocktiming, in the field in which the server's timer adds up a loop's time.  It is
+ * used only without that timer.  InstrEndLoop(), as on a rescan, sets it to 0.
+ */
 #if PG_VERSION_NUM >= 160000
 #define instr_spare_counter(instr) ((instr)->counter.ticks)
 #else
 #define instr_spare_counter(instr) ((instr)->counter.tv_nsec)
 #endif
 
-/* Returns whether a loop has begun and not ended; begins a loop. */
+/* instr_in_loop() returns whether a loop has begun and not ended. */
 #define instr_in_loop(instr) ((instr)->running)
 #define instr_begin_loop(instr) ((instr)->running = true)
 
-/* Rows so far in this process: removed by the node; counted by the node itself. */
+/* Rows so far in this process: removed by the node's filters; counted by the node's own code. */
 #define instr_removed_rows(instr) ((int64) ((instr)->nfiltered1 + (instr)->nfiltered2))
 #define instr_own_rows(instr) ((instr)->ntuples + (instr)->tuplecount)
 
 /*
- * Return whether the server times each call; whether a timed call is active; the start of that
- * call, in seconds of the server's clock; whether the server counts buffers or WAL at each call.
+ * In this order: whether the server times each call; whether it is timing a call now; the start of
+ * that call, in seconds of the server's clock; whether it counts buffers or WAL at each call.
  */
 #define instr_has_timer(instr) (INSTR_COMMON(instr)->need_timer)
 #define instr_is_timing(instr) (!INSTR_TIME_IS_ZERO(INSTR_COMMON(instr)->starttime))
@@ -65,14 +65,14 @@ extern double instr_call_ns(const NodeInstr *instr);
 /* Returns the counts of a worker; false if there is no such worker. */
 extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
-/* Removes the loop's only call; returns whether it returned a tuple; sets *ns to its duration. */
+/* Removes a loop's only call; returns whether it returned a tuple; sets *ns to its duration. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */
 extern void instr_show(NodeInstr *instr, double rows, double loops,
 					   double first_ns, double total_ns);
 
-/* Add to rows and loops, and set times to 0; add to removed rows; set removed rows to 0. */
+/* In this order: add to rows and loops and set times to 0; add to removed rows; set these to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
 #define instr_forget_removed(instr) ((instr)->nfiltered1 = (instr)->nfiltered2 = 0)

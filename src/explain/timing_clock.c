@@ -12,9 +12,7 @@ bool		timing_by_counter = false;
 /* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/*
- * Uses PostgreSQL 19's rule and setting, on all versions.  Changes nothing while a query is timed.
- */
+/* Chooses by the rule and setting of PostgreSQL 19.  Changes nothing while a query is timed. */
 void
 timing_clock_choose(bool recent)
 {

@@ -6,13 +6,13 @@
 #include "core/system_clock.h"
 #include "core/timing_counter.h"
 
-/* Whether a tick is one of the CPU's counter.  Otherwise it is 1 ns of the system clock. */
+/* Whether calls are timed by the CPU's counter.  Otherwise a tick is 1 ns of the system clock. */
 extern bool timing_by_counter;
 
 /*
- * timing_clock_choose() chooses the cheapest clock that can be trusted.  "recent": a choice of the
- * last 10 s remains valid.  Between timing_clock_hold() and timing_clock_release(), which can be
- * nested, the clock is not changed.
+ * timing_clock_choose() chooses the cheapest clock that is reliable.  "recent": a choice that is
+ * less than 10 s old remains valid.  Between timing_clock_hold() and timing_clock_release(), which
+ * can be nested, the clock is not changed.
  */
 extern void timing_clock_choose(bool recent);
 extern void timing_clock_hold(void);

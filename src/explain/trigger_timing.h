@@ -1,4 +1,4 @@
-/* Times a sample of triggers' firings, treated as calls of a node without children and loops. */
+/* Times a sample of triggers' firings.  A trigger is treated as a node, and a firing as a call. */
 #ifndef CLOCKTIMING_TRIGGER_TIMING_H
 #define CLOCKTIMING_TRIGGER_TIMING_H
 
@@ -7,9 +7,7 @@
 /* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
-/*
- * Adds the cost of timing BEFORE triggers to their nodes, and of all other triggers to the query.
- */
+/* Adds the cost of timing BEFORE triggers to their nodes, and of other triggers to the query. */
 extern void triggers_add_costs(const QueryTiming *query, PlanEstimate *plan);
 
 /* Writes the times of triggers, without the cost of timing, to the server's instrumentation. */

@@ -7,13 +7,12 @@
 #include "clock/source.h"
 #include "core/comparison.h"
 
-/* Raises an ERROR if the argument is NULL. */
 extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
 
 /* Raises an ERROR if the reference is the source itself. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
-/* Return the argument that the name states.  Raise an ERROR if it is NULL or invalid. */
+/* arg_duration() returns the argument "duration", and so on.  ERROR if it is NULL or invalid. */
 extern const ClockSource *arg_source(FunctionCallInfo fcinfo, int argno);
 extern double arg_duration(FunctionCallInfo fcinfo, int argno);
 extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);
@@ -21,8 +20,8 @@ extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
 /*
- * Returns the named sources.  If all sources are named, skips those that are unavailable, and the
- * reference, which may be NULL.
+ * Returns the sources in the array "sources".  If the array contains all sources, skips those that
+ * are unavailable, and the reference, which may be NULL.
  */
 extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
 
@@ -32,11 +31,11 @@ extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 /* Returns a text.  Raises an ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/* Returns the index of a text in n words, ignoring case.  Raises an ERROR if they lack it. */
+/* Returns the index of a text among n words, ignoring case.  ERROR if it is none of them. */
 extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
 					   const char *const *words, int n, const char *hint);
 
-/* Raises an ERROR unless ready: shared memory exists only if the library was preloaded. */
+/* Raises an ERROR that clocktiming must be preloaded, unless "ready". */
 extern void require_preloaded(bool ready);
 
 #endif							/* CLOCKTIMING_ARGS_H */

@@ -59,7 +59,7 @@ clock_check(PG_FUNCTION_ARGS)
 		given[i] = NAN;
 	for (int i = 0; i < (int) lengthof(thresholds); i++)
 		given[thresholds[i].check] = arg_threshold(fcinfo, 1 + i, thresholds[i].name);
-	/* an error of the TSC's frequency is a drift, too */
+	/* max_drift_ppm also limits the error of the TSC's frequency */
 	given[CHECK_TSC_FREQUENCY] = given[CHECK_DRIFT];
 
 	InitMaterializedSRF(fcinfo, 0);

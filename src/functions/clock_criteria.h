@@ -13,7 +13,7 @@
 
 /*
  * A reading is expensive if it costs more than EXPENSIVE_NS, or nearly as much as a system call.
- * If the cost of a system call is unknown, the latter limit is EXPENSIVE_RATIO times the cost of
+ * If the cost of a system call is unknown, the second limit is EXPENSIVE_RATIO times the cost of
  * the cheapest clock.
  */
 #define EXPENSIVE_RATIO		3.0

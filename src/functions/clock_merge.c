@@ -15,8 +15,8 @@ PG_FUNCTION_INFO_V1(internal_clock_merge_add);
 
 /*
  * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
- * durations.  Unlike a state of type internal, it needs no functions to serialize it.  One function
- * both adds a sample and combines two states.  Citus can merge samples on the shards.
+ * durations.  Because of this type, it needs no functions to serialize it, and Citus can merge
+ * samples on the shards.  One function both adds a sample and combines two states.
  */
 typedef struct MergeState
 {

@@ -1,5 +1,5 @@
 /*
- * The function of the view clock_metrics and of clock_metrics_text().
+ * Implements the view clock_metrics and clock_metrics_text().
  *
  * Measures nothing.  Returns the findings of the worker that watches the clocks, the statistics of
  * plans, and the running statements.
@@ -55,35 +55,35 @@ typedef struct Metric
 {
 	const char *name;
 	const char *type;
-	const char *labels;
+	const char *labels;			/* names, separated by commas */
 	const char *help;
 } Metric;
 
 /* monitoring/generate parses this table. */
 static const Metric metric_watched = {"pg_clock_watched", "gauge", "",
-"1 if the clock is watched: clocktiming.watch is on, and its worker has judged the clock of late; else 0"};
+"1 if clocktiming.watch is on and its worker has judged the clock recently, else 0"};
 static const Metric metric_info = {"pg_clock_source_info", "gauge", "source,clock,kernel_clock_source,hypervisor,processor",
-"1, with the clock source that EXPLAIN ANALYZE reads, and where"};
+"always 1, with labels that describe the clock source that EXPLAIN ANALYZE reads and the machine"};
 static const Metric metric_reading = {"pg_clock_reading_seconds", "gauge", "source",
-"cost of a reading among others, in the latest interval"};
+"cost of a reading right after another reading, in the latest interval"};
 static const Metric metric_cold_reading = {"pg_clock_cold_reading_seconds", "gauge", "source",
-"cost of a reading after a sleep, in the latest interval"};
+"cost of the first reading after a sleep, in the latest interval"};
 static const Metric metric_backward_steps = {"pg_clock_backward_steps_total", "counter", "source",
-"readings below the one before, since the server started"};
+"readings below the previous reading, since the server started"};
 static const Metric metric_warps = {"pg_clock_warps_total", "counter", "source",
 "jumps of the clock ahead of the reference clock, since the server started"};
 static const Metric metric_lags = {"pg_clock_lags_total", "counter", "source",
-"times that the clock has fallen behind the reference clock, since the server started"};
+"times that the clock fell behind the reference clock, since the server started"};
 static const Metric metric_gaps = {"pg_clock_gaps_total", "counter", "source",
-"pauses in which both clocks have advanced, since the server started"};
+"gaps between readings while the process or the virtual machine was off the CPU, since the server started"};
 static const Metric metric_rate_error = {"pg_clock_rate_error_ratio", "gauge", "",
 "by how much the clock runs faster than CLOCK_MONOTONIC_RAW, as a fraction"};
 static const Metric metric_assumed_rate_error = {"pg_clock_assumed_rate_error_ratio", "gauge", "",
-"by how much the TSC runs faster than the server reckons with, as a fraction"};
+"by how much the TSC runs faster than the server assumes, as a fraction"};
 static const Metric metric_off_cpu = {"pg_clock_off_cpu_ratio", "gauge", "",
-"share of the time of looking at the clock in which others had the CPU"};
+"share of the time of observations in which other processes used the CPU"};
 static const Metric metric_stolen = {"pg_clock_stolen_ratio", "gauge", "",
-"share of the time of all CPUs that the hypervisor gave to others"};
+"share of the time of all CPUs that the hypervisor gave to other virtual machines"};
 static const Metric metric_sync_status = {"pg_clock_sync_status", "gauge", "",
 "1 if the clock of the kernel is synchronised, else 0"};
 static const Metric metric_sync_error = {"pg_clock_sync_error_seconds", "gauge", "",
@@ -91,24 +91,24 @@ static const Metric metric_sync_error = {"pg_clock_sync_error_seconds", "gauge",
 static const Metric metric_sync_offset = {"pg_clock_sync_offset_seconds", "gauge", "",
 "offset of the clock of the kernel from its time server"};
 static const Metric metric_events = {"pg_clock_events_total", "counter", "what",
-"changes of the clock, as in clock_events"};
+"events of the clock, as in clock_events, including those before the server started"};
 static const Metric metric_event_active = {"pg_clock_event_active", "gauge", "what",
-"1 if a change of the clock goes on, else 0"};
+"1 while an event of the clock is active, else 0"};
 static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity",
-"1 for the severity that a check of clock_advice has by what was watched, 0 for the others"};
+"1 for the severity of a check of clock_advice according to the watched clock, 0 for the other severities"};
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
-"time of the plan node itself in all executions, of the nodes that have taken most"};
+"time of a plan node in all executions, without the nodes below it, for the ten nodes with the longest times"};
 
 static const Metric metric_kept_plans = {"pg_clock_kept_plans", "gauge", "",
-"plans of which statistics are kept"};
+"plans that have statistics"};
 static const Metric metric_evicted_plans = {"pg_clock_evicted_plans_total", "counter", "",
-"plans whose statistics were evicted, since all were reset"};
+"plans whose statistics were evicted since all statistics were reset"};
 static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_seconds", "gauge", "",
-"time of the last reset of all statistics of plans, since 1970"};
+"time of the last reset of all statistics of plans, in seconds since 1970"};
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
-"statements that are being executed and are in clock_running"};
+"statements of clients in clock_running"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
-"time since the start of the longest of these statements, with the innermost plan node at work"};
+"time since the start of the longest running of these statements, with the type of its innermost active plan node"};
 
 /* Returns whether a name can be converted to UTF-8. */
 static bool

@@ -1,5 +1,5 @@
 /*
- * The lines of clock_report() other than the tables of durations, which the install script makes.
+ * Returns the lines of clock_report().  The install script adds the tables of durations.
  *
  * Lines and blanks are the same as those of PostgreSQL 19's pg_test_timing, because programs parse
  * them.
@@ -37,7 +37,7 @@ tsc_lines(void)
 	StringInfoData lines;
 
 	initStringInfo(&lines);
-	/* the processor's type, then the sources that pg_test_timing tries */
+	/* as in pg_test_timing: the CPU's type, then the sources that it tries */
 	appendStringInfo(&lines, "TSC frequency source: x86%s%s\n",
 					 tsc_cpuid()->hypervisor ? ", hypervisor" : "",
 					 strcmp(frequency->from, "calibration") == 0 ? ", calibration" : "");

@@ -29,11 +29,11 @@ typedef struct Running
 {
 	LiveImage  *image;
 	int			workers;
-	int		   *processes;		/* that have executed each node */
-	double	   *share_ns;		/* sum of these processes' durations */
+	int		   *processes;		/* by node: number of processes */
+	double	   *share_ns;		/* by node: sum of their durations, in ns */
 } Running;
 
-/* Returns whether the caller may see it, by the rule of pg_stat_activity. */
+/* Returns whether the caller may see an execution, by the rule of pg_stat_activity. */
 static bool
 may_see(const LiveHeader *header)
 {

@@ -27,14 +27,14 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* Smallest jump that the survey counts as a warp, in ns; as in the program clockperf. */
 #define WARP_NS			1e6
 
-/* Longest wait for a tick, in ns.  A clock that counts whole seconds ticks within it. */
+/* Longest wait for a step of a clock, in ns.  It suffices for a clock that counts whole seconds. */
 #define TICK_NS			1.1e9
 
 /*
- * Smallest step, in ns, that may be caused by timer interrupts, of which there are at most 1000 per
- * second.  The scheduler acts at the same interrupts.  A process that is off the CPU for two of
- * them sees two steps as one, possibly each time.  Such steps must be confirmed by ATTENDED_SHARE.
- * Shorter steps need no confirmation, because enough of them are seen correctly.
+ * Size, in ns, from which a step may be caused by timer interrupts.  There are at most 1000 of
+ * these per second.  The scheduler acts at the same interrupts.  So a process that is off the CPU
+ * for two of them sees two steps as one, possibly each time.  Such steps must be confirmed by
+ * ATTENDED_SHARE.  Shorter steps need no confirmation, because enough of them are seen correctly.
  */
 #define TIMER_STEP_NS	500000.0
 
@@ -44,7 +44,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
-/* Number of remembered steps; share of them that must agree; maximum relative difference. */
+/* Number of remembered steps; share of them that must agree; their largest relative difference. */
 #define MAX_STEPS		64
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
@@ -67,8 +67,8 @@ typedef struct StepWatch
 } StepWatch;
 
 /*
- * Returns the clock's advance since the previous reading in ns, and remembers it as a step if it
- * qualifies.  Both readings were taken after after_ns.
+ * Returns the clock's advance since the previous reading, in ns.  Remembers it as a step if it is
+ * at least least_ns and confirmed, see ATTENDED_SHARE.  Both readings were made after after_ns.
  */
 static double
 check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
@@ -130,8 +130,8 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 }
 
 /*
- * Returns the smallest step with which enough other steps agree; NAN if there is none.  Larger
- * steps are caused by a late interrupt.
+ * Returns the smallest step with which enough other steps agree; NAN if there is none.  A late
+ * interrupt causes larger steps.
  */
 static double
 smallest_step(StepWatch *watch)
@@ -303,7 +303,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
-		/* if all clocks are requested, the reference has another reference */
+		/* with all clocks, the reference is compared with the default one */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);

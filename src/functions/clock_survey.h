@@ -17,7 +17,7 @@ typedef struct SurveyedClock
 	ReadingCost cost;
 	const char *read_by;		/* instruction, vDSO or system call; NULL if
 								 * not known */
-	SamplerRun	run;			/* its tally is NULL */
+	SamplerRun	run;			/* findings of the run; its tally is NULL */
 	int64		stalls;
 	int64		failures;
 	int64		backward_steps;

@@ -1,7 +1,4 @@
-/*
- * The functions of the views clock_history and clock_events, and internal_clock_page_sources() for
- * clock_page().
- */
+/* Functions of clock_history and clock_events; internal_clock_page_sources() for clock_page(). */
 #include "postgres.h"
 
 #include <math.h>

@@ -3,13 +3,13 @@
  *
  * A class consists of the executions of a query with the same type of root node.  The nodes of an
  * execution are timed with the probability p of its class.  A timed execution counts as 1/p
- * executions.  The cost of each timing is measured.  From it, p is chosen such that timing costs
- * clocktiming.max_overhead percent of the class's execution time.
+ * executions.  The cost of each timing is measured.  From this cost, p is chosen such that timing
+ * costs clocktiming.max_overhead percent of the class's execution time.
  *
  * Setting up the timing of nodes evicts data from the processor's caches.  This slows down a short
- * execution by more than the measured cost.  Therefore further executions, WHOLE_PER_NODES times as
- * many, are only timed as a whole, which does not slow them down.  The plan's time is the mean of
- * their times.
+ * execution by more than the measured cost.  Therefore most of the timed executions are timed as a
+ * whole: only their duration is measured, which does not slow them down.  There are WHOLE_PER_NODES
+ * of them for each execution with timed nodes.  The plan's time is the mean of their times.
  *
  * The number of executions to skip is drawn in advance, so that a skipped execution costs one
  * comparison and one decrement.  The number has a geometric distribution, which is memoryless.  A
@@ -51,7 +51,7 @@
  */
 #define AFTER_EFFECT		2.5
 
-/* Cost of a skipped execution in ns, by bench/turns.  Reduces the overhead left for timing. */
+/* Cost of a skipped execution, in ns, by bench/turns.  Subtracted from the allowed overhead. */
 #define SKIPPED_NS	60
 
 /* Fraction of the allowed overhead that is always left for timing. */
@@ -62,7 +62,7 @@
 
 #define REMEMBERED		8		/* length of a running mean, in executions */
 
-/* Number of executions timed as a whole per one with timed nodes.  They cost a tenth of it. */
+/* Executions timed as a whole per one with timed nodes, which costs ten times as much. */
 #define WHOLE_PER_NODES	8
 
 /* Duration in ns above which all executions of a class may have their nodes timed. */
@@ -77,7 +77,7 @@ typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */
 	int32		remaining;		/* executions up to the next timed one */
-	float		gap;			/* 1/p, for timing of the nodes */
+	float		gap;			/* 1/p; p: probability of timing the nodes */
 } DrawSlot;
 
 typedef struct LatestMean
@@ -111,7 +111,7 @@ static DrawSlot slots[SLOTS];
 static DrawHistory histories[SLOTS];
 static uint64 random_state = 0;
 static uint64 began_ns = 0;
-static double spent_ns = 0;		/* time spent on new classes */
+static double spent_ns = 0;		/* ns spent on timing new classes */
 
 /*
  * Returns a hash of the query id and the type of the root node.  If there is no query id, uses the
@@ -253,7 +253,7 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	drawn->planid = plan_store_planid(desc->plannedstmt);
 	drawn->queryid = (uint64) desc->plannedstmt->queryId;
 
-	/* 0 for DECLARE CURSOR and CREATE TABLE AS before PostgreSQL 18 */
+	/* before 18, DECLARE CURSOR and CREATE TABLE AS have no query id */
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
 

@@ -71,7 +71,7 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* Returns the mean time of executions timed as a whole, divided by that with timed nodes. */
+/* Returns the mean time of executions timed as a whole over that of executions with timed nodes. */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -87,7 +87,7 @@ plain_factor(const PlanEntry *entry)
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
-	/* the time is unknown, not 0 */
+	/* its time is unknown, so 0 must not be added */
 	if (node != NULL && node->kind == NODE_UNTIMED)
 		return;
 	if (node == NULL || node->loops <= 0)
@@ -184,7 +184,7 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 	return added;
 }
 
-/* Returns the index of the parent of an expression's subplan, by the execution; -1: unknown. */
+/* Returns the index of the node that executed an expression's subplan; -1: unknown. */
 static int
 subplan_parent(const Execution *execution, int i)
 {
@@ -283,7 +283,7 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 	}
 }
 
-/* Finds or creates an entry; NULL: full.  The caller holds store_lock() exclusively. */
+/* Finds or creates an entry; NULL: the store is full.  Caller holds store_lock() exclusively. */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {

@@ -144,7 +144,7 @@ walk_plan(TreeWalk *walk)
 {
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
-	/* outer subplans first, which visit their nested InitPlans and CTEs */
+	/* outer subplans first; these visit their nested InitPlans and CTEs */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{
 		if (!bms_is_member(id, walk->seen))

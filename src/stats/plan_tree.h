@@ -1,4 +1,4 @@
-/* The key of a plan, its nodes, and their names.  Needs no execution of the plan. */
+/* Lists the nodes of a plan, names them, and computes the plan's hash, without an execution. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 
@@ -13,7 +13,7 @@ typedef struct PlanKey
 	uint64		planid;
 } PlanKey;
 
-#define PLAN_TREE_MAX	200		/* nodes that are kept */
+#define PLAN_TREE_MAX	200		/* maximum number of nodes that are kept */
 
 #define NODE_TYPE_LENGTH	48
 
@@ -21,18 +21,18 @@ typedef struct PlanTreeNode
 {
 	const Plan *plan;
 	int			parent;			/* index of the parent; -1: none */
-	bool		is_subplan;		/* of an expression; its parent is -1 */
+	bool		is_subplan;		/* root of an expression's subplan; no parent */
 } PlanTreeNode;
 
 typedef struct PlanTree
 {
-	int			n;				/* nodes of the plan */
-	int			nkept;			/* elements of "nodes" */
+	int			n;				/* number of nodes of the plan */
+	int			nkept;			/* number of elements of "nodes" */
 	PlanTreeNode nodes[PLAN_TREE_MAX];
 } PlanTree;
 
 /*
- * Lists the nodes in EXPLAIN's order, each before its children; but subplans of expressions come
+ * Lists the nodes in EXPLAIN's order, each before its children.  But subplans of expressions come
  * last, in reverse order.  Plans with the same hash have the same order.
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);

@@ -33,16 +33,16 @@ typedef struct NodeSlot
 	NameData	index;			/* empty: none */
 	WeightedSums total;			/* ns, sum over processes */
 	WeightedSums self;			/* ns, without children */
-	double		share_ns;		/* self time per process */
-	double		w;				/* executions, also those that pruned it */
+	double		share_ns;		/* ns, self time per process */
+	double		w;				/* sum of weights, also if the node was pruned */
 	double		estimated_rows; /* planner's rows per loop */
 	double		rows;			/* rows of the processes that timed it */
 	double		loops;
 	double		calls;
 	double		timed_calls;
-	double		begun;			/* executions that executed the node */
-	double		log_factor;		/* sum of log(factor of misestimated rows) */
-	double		worst_factor;	/* largest factor; 0: none */
+	double		begun;			/* sum of weights if the node was executed */
+	double		log_factor;		/* sum of log(rows_factor()) */
+	double		worst_factor;	/* largest rows_factor(); 0: none */
 } NodeSlot;
 
 typedef struct PlanEntry
@@ -50,7 +50,7 @@ typedef struct PlanEntry
 	PlanKey		key;			/* must be the first member */
 	int32		first_node;		/* first slot; NO_SLOT: nodes never timed */
 	int32		nslots;
-	int32		nnodes;			/* nodes of the plan */
+	int32		nnodes;			/* number of nodes of the plan */
 	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
@@ -72,7 +72,7 @@ typedef struct PlanStore
 	int32		max_plans;
 	int32		nslots;
 	int32		nfree;			/* number of free slots */
-	int32		first_free;		/* list of free slots */
+	int32		first_free;		/* first one in the list of free slots */
 	int64		evicted;		/* plans evicted since the last reset */
 	TimestampTz reset_at;
 	NodeSlot   *slots;

@@ -1,7 +1,8 @@
 /*
- * The postmaster writes the file when it exits without an error, even in an immediate shutdown
- * unless a killed process held the lock.  It removes the file after reading it, so that a crash
- * does not restore outdated statistics.  If the file is invalid, the statistics start empty.
+ * The postmaster writes pg_stat/clocktiming.stat when it exits without an error, even in an
+ * immediate shutdown, but not if a killed process held the lock.  After reading the file, it
+ * removes the file, so that a crash does not restore outdated statistics.  If the file is invalid,
+ * the statistics start empty.
  */
 #include "postgres.h"
 
@@ -196,7 +197,7 @@ store_load(void)
 }
 
 #define TRANCHE			"clocktiming_plans"
-#define SLOTS_PER_PLAN	12		/* assumed average */
+#define SLOTS_PER_PLAN	12		/* assumed average number of nodes */
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
 #define TRACK_MAX_MOST	50000
