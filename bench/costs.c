@@ -109,7 +109,7 @@ has_rdtscp(void)
 #define TSC_CLOCKS(X)
 #endif
 
-/* The clocks: name, expression that is true if this system has the clock, expression that reads it. */
+/* The clocks: name, expression that is true if the system has the clock, expression to read it. */
 #define CLOCKS(X) \
 	X(realtime, has(CLOCK_REALTIME), read_clock(CLOCK_REALTIME)) \
 	X(realtime_coarse, has(CLOCK_REALTIME_COARSE), read_clock(CLOCK_REALTIME_COARSE)) \

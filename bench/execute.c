@@ -71,8 +71,8 @@ cpu_ms(void)
 /*
  * bench_execute(statement, mode, allow_writes) executes a statement and returns run_ms, root_ms,
  * calls and cpu_ms.  "mode" is one of clock_query_overhead(), or "whole": a plain execution whose
- * run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time".  cpu_ms always
- * includes them.
+ * run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time". cpu_ms
+ * always includes them.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)
@@ -138,8 +138,8 @@ execute_statement(void *arg)
 
 /*
  * bench_apart(statement, move) executes a statement that returns one JSON value.  Returns a JSON
- * object of this value, the statement's time in ms (call_ms), and the number of its page faults.  If
- * "move" is true, stack and memory contexts are at random addresses.
+ * object of this value, the statement's time in ms (call_ms), and the number of its page faults.
+ * If "move" is true, stack and memory contexts are at random addresses.
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
