@@ -305,7 +305,7 @@ typedef struct Plan
 	 * stage.
 	 */
 	int			nodes_at_once;
-	int			copies;			/* number of times that these nodes are executed, one after the other */
+	int			copies;			/* number of successive executions of these nodes */
 	int			repeats;
 	double		coverage;		/* minimum coverage of the policy's margins, in percent */
 } Plan;
