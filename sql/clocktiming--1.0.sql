@@ -726,9 +726,9 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of the figures, and limits outside of which a figure is an '
-    'outlier, by the median absolute deviation; each limit differs from the median by the '
-    'tolerance or more, and with the confidence in percent none of all comparisons finds a wrong '
-    'outlier';
+    'outlier, by the median absolute deviation; the limits are at least the tolerance away from '
+    'the median; the confidence, in percent, is the probability that none of the comparisons '
+    'calls a regular figure an outlier';
 
 -- Functions that sample a clock, and functions that show a stored sample.  To sample a clock means
 -- to read it in a loop for some seconds, which keeps a CPU busy.  Therefore only members of
@@ -849,7 +849,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
     'samples a clock for some seconds (3) and returns the run as one value; if rate is not null, '
-    'reads the clock at so many random instants per second and sleeps in between';
+    'reads the clock only at random instants, rate per second on average, and sleeps in between';
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
@@ -1138,8 +1138,9 @@ CREATE VIEW clock_sources AS
            description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
-    'known clock sources: whether and why not each is available, and what this server uses it '
-    'for; calibrates the processor''s counter once per session, which takes 50 ms';
+    'known clock sources: whether this server can read each of them, the reason if not, and what '
+    'the server uses it for; calibrates the processor''s counter once per session, which takes 50 '
+    'ms';
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';

@@ -173,6 +173,6 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of the figures, and limits outside of which a figure is an '
-    'outlier, by the median absolute deviation; each limit differs from the median by the '
-    'tolerance or more, and with the confidence in percent none of all comparisons finds a wrong '
-    'outlier';
+    'outlier, by the median absolute deviation; the limits are at least the tolerance away from '
+    'the median; the confidence, in percent, is the probability that none of the comparisons '
+    'calls a regular figure an outlier';

@@ -117,7 +117,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
     'samples a clock for some seconds (3) and returns the run as one value; if rate is not null, '
-    'reads the clock at so many random instants per second and sleeps in between';
+    'reads the clock only at random instants, rate per second on average, and sleeps in between';
 \only_for pg_monitor FUNCTION clock_measure(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(

@@ -18,8 +18,9 @@ CREATE VIEW clock_sources AS
            description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
-    'known clock sources: whether and why not each is available, and what this server uses it '
-    'for; calibrates the processor''s counter once per session, which takes 50 ms';
+    'known clock sources: whether this server can read each of them, the reason if not, and what '
+    'the server uses it for; calibrates the processor''s counter once per session, which takes 50 '
+    'ms';
 \only_for pg_monitor TABLE clock_sources
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
 COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
