@@ -734,7 +734,7 @@ COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, int
 -- to read it in a loop for some seconds, which keeps a CPU busy.  Therefore only members of
 -- pg_monitor may call functions that sample.
 
--- A value of null means unknown.
+-- In all attributes, null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -1599,8 +1599,8 @@ REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
 -- clock_node_changes() compares the current statistics with a stored snapshot.
 
--- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged,
--- because a crash discards the statistics in shared memory, too, with which it is compared.
+-- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged: a crash
+-- discards the statistics in shared memory, and without these there is nothing to compare with.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -2058,17 +2058,18 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Rows of hours before the first row of a minute.  If the period begins after the latter,
-        -- the first condition is false for all rows, and the function is not called.
+        -- Hours are used only before the first minute.  If the period begins after that minute, the
+        -- condition on "from" is false, and clock_history('hour') is not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- Adds up the time during which the clock was observed in the overlap of each piece with
-        -- the period.  Assumes that a minute's observations are in the overlap as far as possible,
-        -- and that an hour's are evenly distributed.  Subtracts epochs and not timestamps, because
-        -- before PostgreSQL 17 it is an error to subtract a timestamp from infinity.
+        -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
+        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
+        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
+        -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision

@@ -2,7 +2,7 @@
 -- to read it in a loop for some seconds, which keeps a CPU busy.  Therefore only members of
 -- pg_monitor may call functions that sample.
 
--- A value of null means unknown.
+-- In all attributes, null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,

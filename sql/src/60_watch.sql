@@ -159,17 +159,18 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Rows of hours before the first row of a minute.  If the period begins after the latter,
-        -- the first condition is false for all rows, and the function is not called.
+        -- Hours are used only before the first minute.  If the period begins after that minute, the
+        -- condition on "from" is false, and clock_history('hour') is not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- Adds up the time during which the clock was observed in the overlap of each piece with
-        -- the period.  Assumes that a minute's observations are in the overlap as far as possible,
-        -- and that an hour's are evenly distributed.  Subtracts epochs and not timestamps, because
-        -- before PostgreSQL 17 it is an error to subtract a timestamp from infinity.
+        -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
+        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
+        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
+        -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision
