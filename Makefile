@@ -1,23 +1,25 @@
-# The first part is for PGXS: make, make install, make installcheck, with the usual PG_CONFIG=. The
-# second part has the targets that make help lists. These also work before PostgreSQL is installed.
+# The first part builds and installs the extension by PGXS: make, make install, make installcheck,
+# with PG_CONFIG=. The second part has the targets that make help lists. They also work if
+# PostgreSQL is not installed yet.
 
 EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
 
 MODULE_big = clocktiming
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# -isystem, so that -Wextra does not warn about PostgreSQL's headers.
+# With -isystem, -Wextra does not warn about PostgreSQL's headers.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
-# Excludes the portable edition, which is not installed with PGXS.  CREATE EXTENSION would read clocktiming--1.0-tle.sql as the
-# script of a version "1.0-tle".
+# Does not contain the portable edition, because CREATE EXTENSION would take clocktiming--1.0-tle.sql for the script of a version
+# "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
-# Without fused multiply-add, which Arm and s390x have: its single rounding gives other results than
-# x86. PostgreSQL 15's headers are not valid C23, the default of GCC 15 and later.
+# -ffp-contract=off prevents fused multiply-add, which Arm and s390x have. It rounds once instead of
+# twice, so its results would differ from those on x86. -std=gnu17 is for PostgreSQL 15, whose headers
+# are not valid C23, the default of GCC 15 and later.
 PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 
-# pg_regress reads test/sql and expected.  REGRESS="explain measure": only these scripts.
+# Tests of make installcheck: the scripts of test/sql.  REGRESS="explain measure" selects scripts.
 REGRESS = --schedule=$(srcdir)/test/schedule
 REGRESS_OPTS = --inputdir=$(srcdir)/test --load-extension=clocktiming
 
@@ -25,7 +27,7 @@ SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
 EXTRA_CLEAN = build $(SHIMS) $(TEST_MODULES)
 
-# pg_config, PGXS and the server's headers may each be missing: Debian has them in three packages.
+# Empty if PGXS or the server's headers are missing.  Debian has them and pg_config in three packages, so any may be missing.
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
@@ -33,9 +35,10 @@ POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/p
 ifneq ($(and $(PGXS),$(POSTGRES_H)),)
 include $(PGXS)
 
-# Non-superusers may load libraries only from the directory plugins: with LOAD
-# '$libdir/plugins/clocktiming' or local_preload_libraries. The file there is a symbolic link, so
-# that the server does not load the library twice: it compares device and inode.
+# Non-superusers may load libraries only from the directory plugins, by LOAD
+# '$libdir/plugins/clocktiming' or local_preload_libraries. A symbolic link there refers to the
+# library. The server does not load the library twice if both names are used, because it compares
+# device and inode of the files.
 PLUGINS = $(DESTDIR)$(pkglibdir)/plugins
 
 install: install-plugin
@@ -50,8 +53,8 @@ install-plugin:
 uninstall-plugin:
 	rm -f '$(PLUGINS)/clocktiming$(DLSUFFIX)'
 
-# prove_installcheck runs TAP tests on the installed server; options: PROVE_TESTS=test/t/010_report.pl, PROVE_FLAGS=--verbose.
-# "make installcheck TAP_TESTS=1" includes it.
+# make prove_installcheck runs the TAP tests with the installed extension.  PROVE_TESTS=test/t/010_report.pl selects tests,
+# PROVE_FLAGS=--verbose passes options to prove.  make installcheck TAP_TESTS=1 also runs these tests.
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PG_PROVE_FLAGS += -I $(srcdir)/test/t
 export CLOCKTIMING_SHIM_DIR = $(abspath test/shim)
@@ -73,7 +76,7 @@ endif
 # ---------------------------------------------------------------------------------------------------------------
 # Targets that make help lists
 
-# The sources that include no PostgreSQL headers (src/core), and the unit tests that link them.
+# Objects of src/core, which includes no headers of PostgreSQL, and the unit tests that are linked with them.
 UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
@@ -131,11 +134,11 @@ test-companions:
 	@tools/fetch pev2
 	@TESTS='022_beside 032_portable_pooler 047_companions 048_viewers' tools/suite tap
 
-# Upgrades from the 15 with assertions, which needs only libc and zlib.  Debian's 15 would need other libraries of its release.
+# Upgrades from the PostgreSQL 15 with assertions, which needs only libc and zlib.  Debian's 15 needs other libraries, which the
+# Debian releases of 18 and 19 do not have.
 test-upgrade:
 	@set -e; for v in $(or $(VERSIONS),18 19); do tools/in-tree $$v --beside-assert tools/suite upgrade; done
 
-# test-arm runs on 64-bit Arm, test-s390x on a big-endian processor.
 test-arm:
 	@MATRIX_SUITES='unit regress pgtap' tools/matrix $(or $(VERSIONS),arm15 arm18)
 
@@ -155,7 +158,7 @@ build/core/%.o: src/core/%.c $(UNIT_HEADERS)
 	@mkdir -p $(@D) build/unit
 	$(CC) $(UNIT_CFLAGS) -c -o $@ $<
 
-# Builds the libraries that inject faults into system calls by LD_PRELOAD, and the extensions that only tests use.
+# Builds what only tests use: libraries that LD_PRELOAD loads, which replace functions of the C library, and test extensions.
 shims: $(SHIMS) $(TEST_MODULES)
 
 $(SHIMS): %.so: %.c test/shim/shim.h
@@ -172,7 +175,7 @@ generate:
 	@sql/generate
 	@monitoring/generate
 
-# META.json's version has three numbers, as PGXN wants them.
+# PGXN requires a version with three numbers, which META.json has.
 DISTVERSION = $(shell sed -n '1,/"version"/s/^   "version": "\(.*\)",/\1/p' META.json)
 
 dist:

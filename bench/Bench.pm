@@ -1,6 +1,6 @@
 
-# Common parts of the benchmarks: psql, statistics, the queries of bench/explain.sql, and the
-# library that executes them.
+# Functions that several benchmarks use: to start a server, to run psql, to compute statistics, to
+# read the queries of bench/explain.sql, and to build bench/execute.c, which executes them.
 
 package Bench;
 
@@ -19,7 +19,7 @@ our $directory = $ENV{TMPDIR} // '/tmp';
 my $library = "$directory/clocktiming-execute-$$.so";
 my $owner = $$;
 
-# Directory of the benchmark's own server, and true if the server runs.
+# Directory of the server that make_server() creates, and whether this server is running.
 our $server;
 my $running = 0;
 
@@ -30,7 +30,7 @@ END
 }
 END { unlink $library, "$directory/clocktiming-foreign.csv" if $$ == $owner }
 
-# Returns what a command prints; dies if it fails.
+# Executes a command of the shell and returns its output.  Dies if it fails.
 sub run
 {
 	my $output = qx{@_ 2>&1 </dev/null};
@@ -53,7 +53,7 @@ sub make_server
 	@ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = ($server, 5432, 'postgres', 'postgres');
 }
 
-# Starts the server with libraries and settings ('name=value').
+# Starts the server with shared_preload_libraries and settings ('name=value').
 sub start_server
 {
 	my ($libraries, @settings) = @_;
@@ -72,7 +72,8 @@ sub stop_server
 	run("pg_ctl stop -s -w -m $mode -D $server/data");
 }
 
-# Returns the lines that psql prints for a script, including errors, on the server that it finds.
+# Executes a script with psql, on the server that its environment names, and returns the lines of its
+# output, including error messages.  Dies if a statement fails, unless $may_fail.
 sub psql
 {
 	my ($script, $may_fail) = @_;
@@ -112,13 +113,14 @@ sub ninth_decile
 	return @sorted ? $sorted[ ceil(0.9 * @sorted) - 1 ] : undef;
 }
 
-# Returns a confidence interval of at least 95 % for the median, as two of the values, by their ranks.
-# Returns nothing for fewer than 6 values.
+# Returns the ends of a confidence interval of at least 95 % for the median.  Both ends are elements
+# of the list.  Their ranks follow from the binomial distribution of the number of values below the
+# median.  Returns undef for both if the list has fewer than 6 values.
 sub median_interval
 {
 	my @sorted = sort { $a <=> $b } @_;
 	my $below = 0;
-	my $term = 0.5**@sorted;    # probability that exactly this number of values is below the median; needs fewer than 1000 values
+	my $term = 0.5**@sorted;    # probability that exactly $rank values are below the median; 0 for 1000 values or more
 	my $rank = 0;
 
 	for (; $below + $term <= 0.025; $rank++)
@@ -129,8 +131,8 @@ sub median_interval
 	return $rank > 0 ? @sorted[ $rank - 1, @sorted - $rank ] : (undef, undef);
 }
 
-# Returns by how many percent a statistic of one list exceeds that of another. Without a statistic,
-# returns the median of the ratios within a round.
+# Returns by how many percent a statistic of the values exceeds that of the base.  If $statistic is
+# undef, both lists have a value per round, and the statistic is the median of their ratios.
 sub above
 {
 	my ($statistic, $values, $base) = @_;
@@ -147,7 +149,8 @@ sub above
 	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
 }
 
-# Returns the noise: the same percentage for one list's odd rounds against its even rounds.
+# Returns the noise of above(), in percent: its result if the values of one list in even rounds are
+# compared with those in odd rounds.  Without noise it would be 0.
 sub floor_of
 {
 	my ($statistic, $values) = @_;
@@ -158,7 +161,7 @@ sub floor_of
 
 sub defined_only { return grep { defined } @_; }
 
-# Returns whether a value is a finite number.
+# Returns a value as a number, or undef if it is not a finite number.
 sub number
 {
 	my ($value) = @_;
@@ -176,9 +179,14 @@ sub show
 # The queries
 #
 
-# Returns the statements that create the tables, and the queries. Members of a query: name, group,
-# text, set (settings), shape (required nodes of the plan), alone (nodes that are also executed as
-# separate queries), writes, parallel, outside (some of the work is outside of all nodes).
+# Reads bench/explain.sql.  Returns the statements that create the tables, and a hash for each query:
+#   name, group, text
+#   set        settings for the query's session
+#   shape      nodes that its plan must have
+#   alone      nodes of the plan that are also measured as a query of their own
+#   writes     true if it modifies tables
+#   parallel   true if it is executed by parallel workers
+#   outside    true if some of its time is not spent in a plan node
 sub read_queries
 {
 	my ($tables, $group, @queries) = ('', '');
@@ -213,13 +221,14 @@ sub settings_of
 	return join '', map { "SET $_;\n" } @settings, split /, (?=\w+ = )/, $query->{set};
 }
 
-# Creates the tables, and the functions of bench/execute.c, which executes plans with the
-# extension's own code.
+# Builds bench/execute.c, which executes plans by the extension's source files, and creates its
+# functions and the tables of bench/explain.sql.
 sub make_schema
 {
 	my ($tables) = @_;
 	my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-	# -Bsymbolic, so that no symbol is resolved from the extension's library
+	# With -Bsymbolic, the library calls its own copies of the extension's functions, even if the
+	# extension's library is loaded as well.
 	my $sources = join ' ', 'bench/execute.c', map { "src/$_.c" }
 	  qw(explain/plan_guard explain/plan_rounds explain/plan_run explain/plan_shape explain/plan_source explain/server_instr
 	  clock/progress clock/subtransaction core/reference core/stats);

@@ -1,14 +1,15 @@
 /*
- * costs: the cost of reading each clock in a loop that does nothing else.
+ * costs: measures the cost of a reading of each clock, in a loop that does
+ * nothing else.  For bench/survey.
  *
- * Alternates short batches of readings of all clocks, so that a disturbance
- * of the machine affects all clocks.  The fastest batches are disturbed least.
- * With --unrolled, an iteration has eight readings in succession, so the
- * difference is the cost of the loop.
+ * Short batches of readings of all clocks alternate, so that a disturbance of
+ * the machine affects all clocks.  The fastest batches are disturbed least.
+ * With --unrolled, an iteration of the loop has eight readings, so a reading
+ * contains only an eighth of the cost of the loop.
  *
- * usage: costs [--unrolled] [SECONDS]
- * prints per clock: name, nanoseconds per reading as the mean of the fastest
- * fiftieth of the batches, and as the median of all.
+ * usage: costs [--unrolled] [SECONDS].  Prints a line for each clock: name,
+ * mean time per reading of the fastest fiftieth of the batches, and median time
+ * per reading of all batches, in ns.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,11 +26,11 @@
 #include <cpuid.h>
 #endif
 
-#define BATCH_NS 50000.0
-#define AT_LEAST 5
-#define UNROLLED 8
+#define BATCH_NS 50000.0		/* approximate duration of a batch */
+#define AT_LEAST 5				/* minimum number of batches of a clock */
+#define UNROLLED 8				/* readings in an iteration of an unrolled loop */
 
-/* missing clocks are omitted */
+/* clocks that this system does not have: has() returns false for -1 */
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE ((clockid_t) -1)
 #endif
@@ -108,7 +109,7 @@ has_rdtscp(void)
 #define TSC_CLOCKS(X)
 #endif
 
-/* The clocks: name, a condition that is true if it is available, expression that reads it. */
+/* The clocks: name, expression that is true if the system has the clock, expression to read it. */
 #define CLOCKS(X) \
 	X(realtime, has(CLOCK_REALTIME), read_clock(CLOCK_REALTIME)) \
 	X(realtime_coarse, has(CLOCK_REALTIME_COARSE), read_clock(CLOCK_REALTIME_COARSE)) \
@@ -168,7 +169,7 @@ typedef struct Clock
 
 static volatile uint64_t sink;
 
-/* Returns the nanoseconds that this many readings take. */
+/* Executes a batch of readings and returns its duration in ns. */
 static double
 batch(uint64_t (*loop) (int), int readings)
 {
@@ -181,7 +182,7 @@ batch(uint64_t (*loop) (int), int readings)
 	return (end.tv_sec - start.tv_sec) * 1e9 + (end.tv_nsec - start.tv_nsec);
 }
 
-/* Returns the number of readings of a batch. */
+/* Returns the number of readings with which a batch takes about BATCH_NS. */
 static int
 readings_for(uint64_t (*loop) (int))
 {
@@ -191,7 +192,7 @@ readings_for(uint64_t (*loop) (int))
 	{
 		double		ns = batch(loop, readings);
 
-		/* use the fastest of a few batches, which is hardly disturbed */
+		/* uses the fastest of five batches, which is hardly disturbed */
 		for (int i = 0; i < 4; i++)
 		{
 			double		again = batch(loop, readings);

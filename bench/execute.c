@@ -1,13 +1,13 @@
 /*
- * execute: one execution of a statement, for bench/explain.
+ * execute: SQL functions that execute a statement once, for several benchmarks.
  *
- * bench_execute() plans a statement and executes it once, with a level of instrumentation, and
- * discards the output. bench_apart() executes a statement that calls bench_execute() or
- * clock_explain() at a random place in memory, so that all compared modes have the same
- * conditions. bench_keep_heap() makes malloc() keep its memory.
+ * bench_execute() executes a statement with a level of instrumentation and discards its rows.
+ * bench_apart() executes a statement that calls bench_execute() or clock_explain(), with stack and
+ * memory contexts at random addresses.  So the addresses favour none of the compared modes.
+ * bench_keep_heap() makes malloc() keep its memory.
  *
- * The extension's code that executes plans is compiled into this library, because a library that
- * the server loads by CREATE FUNCTION ... LANGUAGE c cannot be linked with the extension's.
+ * bench/Bench.pm builds this library.  It compiles the extension's files that execute plans into
+ * the library, because libraries that the server loads cannot be linked with each other.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(bench_execute);
 PG_FUNCTION_INFO_V1(bench_apart);
 PG_FUNCTION_INFO_V1(bench_keep_heap);
 
-/* Results of an execution besides its time. */
+/* Results of an execution in addition to its time. */
 typedef struct Figures
 {
 	double		calls;			/* calls of all nodes, if rows are counted */
@@ -69,9 +69,10 @@ cpu_ms(void)
 }
 
 /*
- * bench_execute(statement, mode, allow_writes) executes a statement in a mode of
- * clock_query_overhead, or in mode "whole": a plain execution, timed from before ExecutorStart()
- * until after ExecutorEnd(), like EXPLAIN's "Execution Time".  The CPU time always has that range.
+ * bench_execute(statement, mode, allow_writes) executes a statement and returns run_ms, root_ms,
+ * calls and cpu_ms.  "mode" is one of clock_query_overhead(), or "whole": a plain execution whose
+ * run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time". cpu_ms
+ * always includes them.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)
@@ -136,9 +137,9 @@ execute_statement(void *arg)
 }
 
 /*
- * bench_apart(statement, move) returns the statement's only value, a JSON object, and adds the
- * statement's time and page faults to it.  If "move" is true, executes it at a random place in
- * memory.
+ * bench_apart(statement, move) executes a statement that returns one JSON value.  Returns a JSON
+ * object of this value, the statement's time in ms (call_ms), and the number of its page faults.
+ * If "move" is true, stack and memory contexts are at random addresses.
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
@@ -163,8 +164,8 @@ bench_apart(PG_FUNCTION_ARGS)
 }
 
 /*
- * Keeps malloc() from returning memory to the system and from using mmap().  So after the first
- * executions, no mode has page faults.
+ * Prevents malloc() from returning memory to the system and from using mmap().  So after the first
+ * executions of a session, the process has all of its memory, and no execution has page faults.
  */
 Datum
 bench_keep_heap(PG_FUNCTION_ARGS)

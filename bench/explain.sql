@@ -1,19 +1,22 @@
--- Tables and queries of bench/explain: queries of every plan shape.
+-- Tables and queries for bench/explain and other benchmarks.  The plans of the queries have all types
+-- of nodes.  read_queries() in bench/Bench.pm reads this file.
 --
--- The lines before the first query are a script that creates the tables in the schema
--- clocktiming_bench.  Together they fit into shared_buffers of 128 MB.  Each is smaller than a
--- quarter of that, because a sequential scan of a larger table uses a small ring of buffers and
--- starts at any block.
+-- The statements before the first query create the tables, in the schema clocktiming_bench.  All
+-- tables together fit into shared_buffers of 128 MB.  Each is smaller than a quarter of that.  A
+-- sequential scan of a larger table would start at any block, and would not keep the table in memory.
 --
--- Before each query are lines that bench/explain reads:
---   -- query: its name
---   -- shape: nodes that its plan must have, as in EXPLAIN's JSON: Node Type, possibly after a number
---      of such nodes, and conditions in braces
---   -- set: settings, in addition to those of all queries
---   -- alone, node, colon, query: a separate query that executes only the node's subtree
---   -- writes: rolled back, then vacuumed;  -- parallel: judged separately
---   -- group: name of the group of this query and the queries after it
---   -- outside: some of the time is outside of all nodes (triggers that fire at the end)
+-- Each query begins with lines of these forms:
+--   -- query: NAME
+--   -- shape: NODE, ...    nodes that the plan must have.  A NODE is a node type as in EXPLAIN's
+--                          JSON, after it conditions on members of the JSON in braces, before it the
+--                          number of such nodes
+--   -- set: SETTING, ...   settings of the session
+--   -- alone NODE: QUERY   query that executes only the subtree of this node
+--   -- writes              the query writes; it is rolled back, and its tables are vacuumed
+--   -- parallel            the query uses parallel workers; results are reported separately
+--   -- outside             some of the query's time is not spent in a node, for example in triggers
+--                          that fire at the end
+-- A line "-- group: NAME" begins a group of queries.
 
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
 	WITH (autovacuum_enabled = off);
@@ -72,7 +75,7 @@ CREATE TRIGGER after_insert AFTER INSERT ON target
 CREATE FUNCTION squares(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 4 AS
 	'BEGIN FOR i IN 1..n LOOP RETURN NEXT i * i; END LOOP; END';
 
--- :directory is a directory that the server may write to
+-- psql's variable "directory" is a directory to which the server may write.
 \set file :directory '/clocktiming-foreign.csv'
 COPY (SELECT id, val, note FROM fact WHERE id <= 100000) TO :'file' (FORMAT csv);
 CREATE EXTENSION file_fdw;

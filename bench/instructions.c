@@ -1,8 +1,8 @@
 /*
- * instructions: one execution of a statement under Callgrind, for bench/instructions.
+ * instructions: SQL function that executes a statement under Callgrind, for bench/instructions.
  *
- * Callgrind counts within ExecutorRun() only.  The library is linked with the
- * extension's own objects, so that it executes the same machine code.
+ * Callgrind counts only the instructions of ExecutorRun().  The library is linked with the
+ * extension's object files, so that it executes the same machine code.
  */
 #include "postgres.h"
 
@@ -26,8 +26,8 @@ typedef struct Mode
 	int			instrument_options;
 	bool		wrapped;		/* clocktiming wraps the nodes' functions */
 	int			sampling;		/* 0: only counts calls; 1: times every call */
-	bool		by_counter;		/* by the processor's counter, else by the
-								 * system clock */
+	bool		by_counter;		/* times by the processor's counter, not by
+								 * the system clock */
 } Mode;
 
 static const Mode modes[] = {

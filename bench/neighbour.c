@@ -1,6 +1,7 @@
 /*
  * neighbour SECONDS: uses as much as possible of a processor and of its caches, for bench/busy.
- * Creates its own session, because Linux divides the processors among sessions (autogroups).
+ * Creates a session of its own, because Linux divides processor time among sessions (autogroups).
+ * Otherwise all neighbours together would get only the share of one session.
  */
 #include <stdlib.h>
 #include <unistd.h>

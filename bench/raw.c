@@ -1,8 +1,8 @@
 /*
- * raw: measures the cost of back-to-back readings of a clock that are only stored.  It is the lower
- * bound for any loop that samples the clock.
+ * raw: reads a clock as fast as possible, and only stores the readings.  The time per reading is a
+ * lower bound for any loop that samples the clock.  For bench/loop.
  *
- * usage: raw (system | rdtscp | rdtsc) SECONDS.  Prints nanoseconds per reading, by the wall clock.
+ * usage: raw (system | rdtscp | rdtsc) SECONDS.  Prints the time per reading in ns.
  */
 #include <stdint.h>
 #include <stdio.h>

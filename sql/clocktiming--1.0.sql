@@ -3,10 +3,13 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
--- When PostgreSQL creates a function with an SQL body, it resolves names in pg_catalog and in the
--- extension's schema.  Other users may have created objects in that schema.  To resolve to none of
--- them, operands have exactly the types of pg_catalog's operators, polymorphic functions are
--- qualified, and calls of clocktiming's own functions pass all arguments.
+-- Security: while this script runs, PostgreSQL resolves the names in function bodies in pg_catalog
+-- and in the extension's schema.  Other users may have created operators and functions in that
+-- schema, and one of them is used if its argument types match better.  Therefore in all function
+-- bodies below:
+-- * operands have exactly the types of an operator in pg_catalog, if necessary by a cast;
+-- * polymorphic functions of pg_catalog are schema-qualified;
+-- * calls of clocktiming's own functions pass all arguments.
 
 -- The type clock_sample: one run of a clock as a value; its casts, operators and aggregate.
 
@@ -24,7 +27,8 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- STABLE, because texts are converted according to client_encoding
+-- The next two functions are STABLE and not IMMUTABLE, because they convert texts from or to
+-- client_encoding.
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -49,15 +53,16 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Both casts use the text form.  They are assignment casts, because they lose no information.
+-- Both casts use the text form of a sample, which is a JSON object.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS
-    'converts a JSON object, the text of a sample, to the sample';
+    'converts the JSON object that is the text form of a sample to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
 
--- Operators compare the stored bytes, because each run has exactly one stored form.
+-- The operators compare samples byte by byte with functions for bytea.  Equal samples have equal
+-- bytes.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
@@ -169,14 +174,15 @@ CREATE AGGREGATE clock_merge(clock_sample) (
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
--- Functions that only other functions of the extension call.  Their names begin with
--- internal_clock_, so that \df clock_* does not list them.
+-- Functions that users do not call: only other functions of the extension call them.  Their names
+-- begin with internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_wait';
 COMMENT ON FUNCTION internal_clock_wait(double precision) IS
-    'internal: waits while clock_impact() counts the server''s work, with progress reports';
+    'internal: waits for some seconds, during which clock_impact() counts the server''s work, and '
+    'reports progress';
 
 CREATE FUNCTION internal_clock_timing_costs(
     OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
@@ -189,8 +195,9 @@ CREATE FUNCTION internal_clock_timing_costs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
-    'internal: measures the cost of a reading of the clocks that track_io_timing and EXPLAIN use, '
-    'and the cost of counting and of timing a call of a plan node';
+    'internal: measures the cost of a reading of the clock that track_io_timing uses (reading_ns) '
+    'and of the one that EXPLAIN uses (plan_reading_ns), and what counting and timing add to a '
+    'call of a plan node';
 REVOKE ALL ON FUNCTION internal_clock_timing_costs() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
 
@@ -247,8 +254,8 @@ CREATE FUNCTION internal_clock_report_parts(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
 AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
 COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
-    'internal: returns the parts of clock_report(): each is either a clock to be measured, with a '
-    'title, or lines of text';
+    'internal: returns the parts of clock_report() in their order: a part is either a clock that '
+    'clock_report() has to measure (title and source) or finished text (lines)';
 REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
@@ -567,7 +574,8 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- regproc qualifies the name, because search_path excludes the function's schema
+        -- The text of a regproc is schema-qualified here, because search_path excludes the
+        -- extension's schema.
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -577,8 +585,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
-    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
+    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
@@ -626,8 +634,9 @@ CREATE FUNCTION internal_clock_findings(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
-    'internal: returns the checks of clock_advice(), with an immediate and a permanent action, and '
-    'the request to the provider; commands are enclosed in backquotes';
+    'internal: returns the checks of clock_advice(): finding, immediate action (now), permanent '
+    'action (for_good), and what to request from the provider of the machine (provider); commands '
+    'are enclosed in backquotes';
 REVOKE ALL ON FUNCTION internal_clock_findings(double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_findings(double precision) TO pg_monitor;
 
@@ -639,8 +648,9 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
-    'sums from which mean and variance of its execution times are computed';
+    'internal: returns a row for each plan (node 0) and each node that the caller may see, with '
+    'the weighted sums of its times and of its self times, from which mean and variance are '
+    'computed';
 REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
@@ -656,8 +666,9 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
-    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
-    'test; if continues is true, the second result includes the first, which is subtracted';
+    'internal: compares the mean times in two arrays of internal_clock_node_sums() by Welch''s '
+    'test; if continues is true, "after" also contains the executions of "before", and they are '
+    'subtracted first';
 REVOKE ALL ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) TO pg_monitor;
 
@@ -667,7 +678,8 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-    'internal: raises an error unless the confidence is valid and there is a snapshot';
+    'internal: raises an error if the confidence is invalid, or if the time of the snapshot is '
+    'null because there is none';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -675,8 +687,8 @@ CREATE FUNCTION internal_clock_page_sources(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
 COMMENT ON FUNCTION internal_clock_page_sources() IS
-    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
-    'statistics of plans';
+    'internal: returns whether this server keeps a history of its clock (watched), and whether it '
+    'can keep statistics of plans (plans)';
 REVOKE ALL ON FUNCTION internal_clock_page_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
 
@@ -700,7 +712,8 @@ CREATE FUNCTION internal_clock_fleet_connect(
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
 COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-    'internal: executes the statement by which dblink connects, with a timeout in seconds';
+    'internal: executes the statement, which calls dblink_connect(connection, server), and raises '
+    'an error if it takes longer than some seconds';
 REVOKE ALL ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) TO pg_monitor;
 
@@ -716,14 +729,16 @@ CREATE FUNCTION internal_clock_outlier_limits(
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
-    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
-    'by the median absolute deviation; the limits are at least the tolerance away from the '
-    'median, and the confidence applies to all comparisons together';
+    'internal: returns the median of the figures, and limits outside of which a figure is an '
+    'outlier, by the median absolute deviation; the limits are at least the tolerance away from '
+    'the median; the confidence, in percent, is the probability that none of the comparisons '
+    'calls a regular figure an outlier';
 
--- One clock: functions that sample it, and functions that show a sample.  Only pg_monitor may call
--- functions that sample, because they keep a CPU busy.
+-- Functions that sample a clock, and functions that show a stored sample.  To sample a clock means
+-- to read it in a loop for some seconds, which keeps a CPU busy.  Therefore only members of
+-- pg_monitor may call functions that sample.
 
--- A value of null means unknown.
+-- In all attributes, null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -776,9 +791,10 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of durations and backward steps: each compares a reading with the previous one';
+    'number of readings that were compared with the previous one: all durations and backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-    'elapsed time per reading, including the work of sampling, in nanoseconds';
+    'time of the run divided by the number of readings, in nanoseconds; includes counting and '
+    'checking the durations';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
     'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
@@ -793,24 +809,25 @@ COMMENT ON COLUMN clock_summary_row.p999_ns IS '99.9 % quantile of the durations
 COMMENT ON COLUMN clock_summary_row.p9999_ns IS '99.99 % quantile of the durations, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.max_ns IS 'longest duration, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
-    'smallest step that the clock was observed to advance by, in ticks';
+    'smallest step by which the clock was observed to advance, in ticks';
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
-    'smallest step that the clock was observed to advance by, in nanoseconds';
+    'smallest step by which the clock was observed to advance, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.longest_stall IS
-    'largest number of successive readings equal to the previous one';
+    'largest number of consecutive stalls, which are readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_summary_row.warp_max_ns IS 'largest warp, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lags IS
-    'number of times that the clock fell behind the reference clock';
+    'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_summary_row.lag_max_ns IS 'largest lag, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.gaps IS
     'number of times that the process was off the CPU for 10 microseconds or more';
 COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
-COMMENT ON COLUMN clock_summary_row.lost_percent IS 'share of the gaps in the run, in percent';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS
+    'total duration of the gaps, in percent of the duration of the run';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
     'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
@@ -822,7 +839,8 @@ COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanosec
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
     'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-    'significant bits of durations of 4096 ticks or more; 64 if all are exact';
+    'number of significant bits with which durations of 4096 ticks or more are stored; 64 if all '
+    'are exact';
 COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
 COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
@@ -834,8 +852,8 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and returns the run as one value; with a rate per '
-    'second, samples at random instants';
+    'samples a clock for some seconds (3) and returns the run as one value; if rate is not null, '
+    'reads the clock only at random instants, rate per second on average, and sleeps in between';
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
@@ -849,8 +867,9 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and counts the durations in buckets of powers of two '
-    'nanoseconds, with bars; with a cutoff in percent, counts each duration up to the cutoff';
+    'samples a clock for some seconds (3) and returns a histogram of the durations, with bars: '
+    'without a cutoff a row per power of two nanoseconds, else a row per duration until the rows '
+    'contain that percentage of all durations';
 REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
 
@@ -863,8 +882,9 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
-    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a '
-    'cutoff in percent, counts each duration up to the cutoff';
+    'returns a histogram of the durations of a run, with bars: without a cutoff a row per power of '
+    'two nanoseconds, else a row per duration until the rows contain that percentage of all '
+    'durations';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -874,7 +894,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
     'samples a clock for some seconds (3) and summarizes the run in one row: cost of a reading, '
-    'spread, quantiles and findings';
+    'standard deviation, quantiles, gaps and errors of the clock';
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 
@@ -882,7 +902,8 @@ CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
-    'summarizes a run in one row: cost of a reading, spread, quantiles and findings';
+    'summarizes a run in one row: cost of a reading, standard deviation, quantiles, gaps and '
+    'errors of the clock';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
@@ -901,9 +922,9 @@ CREATE FUNCTION clock_throttled(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-    'reads a clock at random instants for some seconds (3), with about 1 % of a CPU: cost of a '
-    'reading after a sleep and of a warm reading, in nanoseconds, and delay of the wake-ups, in '
-    'microseconds';
+    'reads a clock at random instants for some seconds (3) and sleeps in between, so that it uses '
+    'about 1 % of a CPU: cost of the first reading after a sleep (cold) and of the next ones '
+    '(warm), in nanoseconds, and delay of the wake-ups (late), in microseconds';
 REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
 
@@ -922,7 +943,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
     'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
-    'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
+    'mean, quantiles and maximum of the durations, in nanoseconds, and number of gaps and of '
+    'backward steps';
 REVOKE ALL ON FUNCTION clock_timeline(text, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_timeline(text, float8, float8, float8) TO pg_monitor;
 
@@ -971,8 +993,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
     'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
-    'findings, and in nanoseconds the resolution and the undisturbed and typical (median) cost of '
-    'a reading, with margins';
+    'resolution in nanoseconds, errors of the clock, and the cost of a reading in nanoseconds: '
+    'undisturbed (cost_ns) and as the median of all readings (typical_cost_ns), with margins';
 REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
 
@@ -989,8 +1011,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
     'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
-    'using two background workers: offset in nanoseconds with its lower and upper bound, warps, '
-    'stalls, and cost of a reading';
+    'using two background workers: offset in nanoseconds with its lower and upper bound, jumps '
+    'ahead (warps), readings equal to the previous one (stalls), and cost of a reading';
 REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
 
@@ -1008,8 +1030,8 @@ CREATE FUNCTION clock_drift(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-    'compares a clock with a reference for some seconds (1): difference of the rates in parts per '
-    'million, with a 95 % margin, and steps, which are not part of the rate';
+    'compares a clock with a reference clock for some seconds (1): difference of the rates in '
+    'parts per million, with a 95 % margin, and jumps of the clock, which the rate excludes';
 REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 
@@ -1024,8 +1046,9 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-    'compares clocks with a reference at the end of each interval (1 s) for some seconds (5): '
-    'advance of each clock in milliseconds, and its excess over the reference in microseconds';
+    'compares clocks with a reference clock for some seconds (5), at the end of each interval '
+    '(1 s): returns by how much each clock has advanced, in milliseconds, and the difference to '
+    'the advance of the reference clock, in microseconds';
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 
@@ -1073,8 +1096,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
-    'compares two sets of figures; with plot_width, such as 74, the first row contains a plot '
-    'like ministat''s';
+    'compares two sets of figures by a rank test or, with method student, as the program ministat '
+    'does; with plot_width, such as 74, the first row contains a plot like ministat''s';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
@@ -1098,7 +1121,8 @@ COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric,
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
     'the first row contains a plot like ministat''s';
 
--- Clock sources, and properties of the clocks that the machine reports.
+-- Views of what is known about this machine's clocks without measuring them: the clock sources,
+-- which are named ways of reading the time, and facts that kernel and processor report.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,
@@ -1108,8 +1132,8 @@ CREATE FUNCTION clock_sources(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_sources';
 COMMENT ON FUNCTION clock_sources() IS
-    'lists the known clock sources, as the view clock_sources shows them; once per session, takes '
-    '50 ms to calibrate the processor''s counter';
+    'lists the known clock sources, as the view clock_sources shows them; calibrates the '
+    'processor''s counter once per session, which takes 50 ms';
 REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
 
@@ -1118,8 +1142,9 @@ CREATE VIEW clock_sources AS
            description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
-    'known clock sources: availability, with the reason if unavailable, and use by this server; '
-    'once per session, takes 50 ms to calibrate the processor''s counter';
+    'known clock sources: whether this server can read each of them, the reason if not, and what '
+    'the server uses it for; calibrates the processor''s counter once per session, which takes 50 '
+    'ms';
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
@@ -1127,11 +1152,13 @@ COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the s
 COMMENT ON COLUMN clock_sources.clock IS
     'system call, function or instruction that reads the clock; null if unavailable';
 COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
-COMMENT ON COLUMN clock_sources.frequency_from IS 'origin of frequency_hz';
+COMMENT ON COLUMN clock_sources.frequency_from IS
+    'way in which frequency_hz was determined, such as a calibration; null if unavailable';
 COMMENT ON COLUMN clock_sources.resolution_ns IS
     'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
     'unavailable';
-COMMENT ON COLUMN clock_sources.used_for IS 'current use by this server; null if none';
+COMMENT ON COLUMN clock_sources.used_for IS
+    'what this server currently uses the source for, such as EXPLAIN ANALYZE; null if nothing';
 COMMENT ON COLUMN clock_sources.reason IS
     'reason why the source is unavailable; null if it is available';
 COMMENT ON COLUMN clock_sources.description IS 'description of the source';
@@ -1158,8 +1185,8 @@ COMMENT ON COLUMN clock_platform.name IS
 COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
 COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
--- Cost of timing: that of EXPLAIN ANALYZE for a query, and that of settings such as
--- track_io_timing for this server's work.
+-- What timing costs: how much longer a query takes under EXPLAIN ANALYZE, and how much CPU time
+-- settings such as track_io_timing add to this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -1187,9 +1214,10 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
-    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
-    'typical (median), with margins, and the overhead predicted from the cost of a reading';
+    'executes count(*) over some rows (1000) alternately plain and under EXPLAIN ANALYZE for some '
+    'seconds (3): returns what counting rows and timing them add, in nanoseconds per row, '
+    'undisturbed and as the median of all runs (typical), with margins, and the overhead that the '
+    'cost of a reading predicts';
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 
@@ -1208,9 +1236,10 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
-    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
-    'per row, undisturbed and typical (median), with margins';
+    'executes count(*) over some rows (1000) alternately plain, with counting and with timing for '
+    'some seconds (3): returns a row for each of them, with its times in milliseconds and its '
+    'overhead in nanoseconds per row, undisturbed and as the median of all runs (typical), with '
+    'margins';
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 
@@ -1230,10 +1259,11 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
-    'row per level, with times and the typical (median) overhead in milliseconds';
+    'executes a statement alternately plain, with counting and with timing for some seconds (3): '
+    'returns a row for each of them, with its times and the median overhead in milliseconds';
 
--- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
+-- Without detail, adds up the kinds of work that a setting times.  The sum is called a lower bound
+-- ("at least") if the cost of one of the kinds is unknown.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -1299,15 +1329,16 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
-    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
-    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
+    'work, since the last reset of the statistics or during the given seconds; returns a row per '
+    'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
+    'whether it is a lower bound, an upper bound or an estimate, and reason says what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
--- EXPLAIN ANALYZE without the cost of timing.  All users may call these functions for queries that
--- they may execute.
+-- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  They time only some calls of
+-- each plan node, chosen at random, and estimate the time of the others.  All users may call them
+-- for queries that they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,
@@ -1379,7 +1410,8 @@ COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8
     'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
     'estimated from a random sample of the calls of each plan node';
 
--- Checks of this server's clocks.
+-- Checks of this server's clocks: clock_advice() describes problems and how to solve them, and
+-- clock_check() compares figures with thresholds, for monitoring.
 
 CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
@@ -1406,7 +1438,8 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- a terminal with 120 columns leaves 87 for finding and action
+    -- Breaks the findings into lines, so that the output of psql fits a terminal with 120 columns.
+    -- The columns check_name and severity and the borders leave 87 of them for finding and action.
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,
@@ -1415,9 +1448,9 @@ BEGIN ATOMIC
     ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
 END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
-    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
-    'each check, worst first: severity (ok, notice or warning), finding with figures, and the '
-    'commands that help';
+    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then the '
+    'checks, warnings first: severity (ok, notice or warning), finding with figures, and actions '
+    'that solve the problem';
 REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
 
@@ -1433,13 +1466,14 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
-    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
+    'measures this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit; ok is false if the figure exceeds the threshold or clock_advice() would '
+    'return a warning';
 REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
--- Statistics of plans and nodes.  Users who are not members of pg_read_all_stats see only their own
--- executions.
+-- Statistics of executed plans and of their nodes, kept in shared memory while clocktiming.track is
+-- on.  Only members of pg_read_all_stats see the executions of other users.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -1466,8 +1500,8 @@ COMMENT ON VIEW clock_plan_stats IS
     'user in a database: number and time of the executions, estimated from a random sample';
 GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 COMMENT ON COLUMN clock_plan_stats.executions IS
-    'estimated number of successful executions: a timed one counts 1/p, where p was its '
-    'probability of being timed';
+    'estimated number of successful executions: each timed execution counts 1/p, where p was the '
+    'probability that it would be timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS
     'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
@@ -1528,30 +1562,31 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; times and calls are null if the node was never timed, for example an '
-    'asynchronous scan';
+    'milliseconds; null if the node was never timed, for example an asynchronous scan';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
     'self time of the node, averaged over the processes, in percent of the time of all executions '
     'of the plan';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions; counts only the processes that timed the node, '
-    'or all processes if none did';
+    'estimated number of loops in all executions and processes, without processes that did not '
+    'time the node although others did';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
     'mean number of rows per loop; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
-    'factor by which the planner''s estimate of rows was too high or too low, as a geometric mean '
-    'over the executions, where fewer than 1 row counts as 1; null if there was no loop';
+    'factor, at least 1, by which the planner''s estimate of rows was too high or too low: the '
+    'geometric mean over the executions, in which fewer than 1 row counts as 1; null if there was '
+    'no loop';
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
-    'factor by which the planner''s estimate of rows was too high or too low in the worst '
-    'execution; null if there was no loop';
+    'factor, at least 1, by which the planner''s estimate of rows was too high or too low in the '
+    'worst execution; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.calls IS
-    'estimated number of calls of the node in all executions';
+    'estimated number of calls of the node in all executions; null if the node was never timed';
 COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of calls that would have been timed if all executions had been timed';
+    'estimated number of calls that would have been timed if all executions had been timed; null '
+    'if the node was never timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -1561,14 +1596,15 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-    'deletes the statistics of plans of a user, a database and a query, where 0 means all; '
-    'deletes nothing if an argument is null; keeps snapshots';
+    'deletes the statistics of the plans of a user, a database and a query, where 0 means all and '
+    'null means none; does not delete snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
--- Snapshots of the statistics of plans, and changes since a snapshot.
+-- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
+-- clock_node_changes() compares the current statistics with a stored snapshot.
 
--- The table is unlogged, because a crash also discards the statistics that are compared with it.
--- Neither dumps nor publications for all tables include it.
+-- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged: a crash
+-- discards the statistics in shared memory, and without these there is nothing to compare with.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -1587,20 +1623,23 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 COMMENT ON TABLE clock_node_snapshots IS
-    'snapshots of the statistics of plans and nodes, which clock_stats_snapshot() stores and '
-    'clock_node_changes() compares; empty after a crash, neither dumped nor replicated';
+    'snapshots of the statistics of plans and nodes: clock_stats_snapshot() stores them, and '
+    'clock_node_changes() compares the current statistics with them; empty after a crash, neither '
+    'dumped nor replicated';
 GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time of the first timed execution in the sums; it changes if the plan''s statistics are '
-    'reset or evicted';
+    'time of the first execution that the sums include; two snapshots of a plan differ in it if '
+    'its statistics were reset or evicted in between';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
-    'weighted sums of the times of the node and its descendants, in nanoseconds';
+    'weighted sums from which mean and variance of the time of the node and its descendants are '
+    'computed; times are in nanoseconds';
 COMMENT ON COLUMN clock_node_snapshots.self_sums IS
-    'weighted sums of the times of the node itself, in nanoseconds';
+    'weighted sums from which mean and variance of the time of the node itself are computed; '
+    'times are in nanoseconds';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -1621,15 +1660,19 @@ BEGIN ATOMIC
     SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
-    'stores a snapshot of the statistics of all plans and nodes, deletes snapshots that are older '
-    'than the interval, unless it is null, and returns the time of the snapshot; stores nothing '
-    'and returns null if there are no plans';
+    'stores a snapshot of the statistics of all plans and nodes, and returns its time, or null if '
+    'there are no plans; deletes snapshots older than the argument, none if it is null';
 REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 
--- Controls the false discovery rate by the procedure of Benjamini and Hochberg (Journal of the
--- Royal Statistical Society B 57, 1995): multiplies each p-value by the number of p-values, and
--- divides it by its rank.
+-- Returns two kinds of changes: nodes whose mean self time differs significantly from that in the
+-- snapshot, and queries whose executions now spend most of their time in another plan ("other
+-- plan").
+--
+-- One test is made for each plan and node.  With many tests, some p-values are small by chance.
+-- Therefore the p-values are adjusted by the procedure of Benjamini and Hochberg (Journal of the
+-- Royal Statistical Society B 57, 1995): each is multiplied by the number of p-values and divided
+-- by its rank, and is at most the adjusted p-value of the next rank.
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
@@ -1671,7 +1714,8 @@ BEGIN ATOMIC
                least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
         FROM ranked r
     ), mostly_before AS (
-        -- Uses only the snapshot, because a plan may have been evicted since then.
+        -- For each query, the plan with the longest total time in the snapshot.  Reads the snapshot
+        -- and not "compared", which lacks plans that have been evicted since then.
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
             w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM was w,
@@ -1712,13 +1756,15 @@ BEGIN ATOMIC
         abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-    'compares the mean times of plans (node 0) and the mean self times of nodes with the latest '
-    'snapshot up to a time: significant changes by Welch''s test, with p-values adjusted for the '
-    'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
+    'lists changes since the latest snapshot that is not later than the first argument: mean times '
+    'of plans (node 0) and mean self times of nodes that differ significantly by Welch''s test, '
+    'and queries that now spend most of their time in another plan; p-values are adjusted for the '
+    'number of tests (Benjamini and Hochberg)';
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 
--- Plans that are being executed.
+-- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
+-- and times the nodes of its plan, and publishes the counters every 50 ms in shared memory.
 
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
@@ -1755,29 +1801,30 @@ COMMENT ON VIEW clock_running IS
     'while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
-    'process that executes the plan; the leader of parallel workers, whose counters are added to '
-    'its own';
+    'process that executes the plan; of a parallel plan the leader, whose rows include the '
+    'counters of its workers';
 COMMENT ON COLUMN clock_running.level IS
     'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
     'calls, and so on';
 COMMENT ON COLUMN clock_running.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN; null, like all columns of '
-    'nodes, if the plan has more than 256 nodes';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null if the plan has more '
+    'than 256 nodes: it then has a single row, without data of nodes';
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
-    'not started, or the state of its latest loop: running, finished (it has returned all its '
-    'rows) or rescanning (a rescan has ended it); null if unknown';
+    'not started, or the state of the node''s latest loop: running, finished (all its rows have '
+    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if '
+    'unknown';
 COMMENT ON COLUMN clock_running.rows IS
-    'rows that the node has returned since the counters began, in all loops and processes; null if '
-    'it was executed only before they began';
-COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
+    'rows that the node has returned since counting began (column since), in all loops and '
+    'processes; null if it was executed only before';
+COMMENT ON COLUMN clock_running.estimated_rows IS
+    'number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'share of the time of the node itself in the time of the processes that have executed it, in '
-    'percent';
+    'time of the node itself, in percent of the time of the processes that have executed the node';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -1804,10 +1851,10 @@ COMMENT ON COLUMN clock_running.wait_event IS
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'start of the counters: started_at if the execution was expected to be so long that counting '
-    'adds little to it, else later';
+    'time when counting began: started_at if the execution was expected to be long, else some time '
+    'after it';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does so every 50 ms, but not during a long '
+    'time when the process published the counters: it does this every 50 ms, but not during a long '
     'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
@@ -1846,10 +1893,12 @@ BEGIN ATOMIC
     WHERE s.as_of = s.latest AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
-    'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '
-    'times and state of each node so far; null if clock_running does not show the process';
+    'returns the plan that a process is executing, in the text format of EXPLAIN ANALYZE, with '
+    'rows, loops, time and state of each node so far; null if clock_running does not show the '
+    'process';
 
--- History of the clock that EXPLAIN ANALYZE reads.
+-- History of the clock that EXPLAIN ANALYZE reads, and events: changes and errors of the clock.  A
+-- background worker observes the clock while clocktiming.watch is on.
 
 CREATE FUNCTION clock_history(
     period text DEFAULT NULL,
@@ -1888,7 +1937,8 @@ COMMENT ON FUNCTION clock_history(text) IS
 REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
--- Two parts, so that the planner excludes one of them if a condition on per contradicts it.
+-- Two calls with a constant column per, so that a query with the condition per = 'hour' or
+-- per = 'minute' calls the function only once: the planner removes the part that contradicts it.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -1903,8 +1953,8 @@ CREATE VIEW clock_history AS
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
-    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
-    'which exist after the time of day was set back';
+    'minute of the latest day and per hour of the latest 400 days; if the time of day was set '
+    'back, rows of later times are not shown until then';
 REVOKE ALL ON TABLE clock_history FROM PUBLIC;
 GRANT SELECT ON TABLE clock_history TO pg_monitor;
 COMMENT ON COLUMN clock_history.per IS
@@ -1912,17 +1962,19 @@ COMMENT ON COLUMN clock_history.per IS
     'merges its minutes';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
-    'number of intervals of clocktiming.watch_interval in which the clock was judged';
-COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
+    'number of intervals in the period; the setting clocktiming.watch_interval is their length';
+COMMENT ON COLUMN clock_history.watched_s IS
+    'part of the period during which the clock was observed, in seconds';
 COMMENT ON COLUMN clock_history.source IS
     'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
+    'cost of a reading right after a sleep, in nanoseconds: mean of the minima of the intervals';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
+    'cost of a reading that follows other readings, in nanoseconds: mean of the minima of the '
+    'intervals';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
-    'median of each interval, averaged';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
@@ -1930,15 +1982,15 @@ COMMENT ON COLUMN clock_history.lags IS
 COMMENT ON COLUMN clock_history.gaps IS
     'number of pauses during which both the clock and the reference clock advanced';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
-    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
-    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
+    'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';
 COMMENT ON COLUMN clock_history.sync_offset_us IS
     'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
 COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
     'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
 COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
 COMMENT ON COLUMN clock_history.sample IS
-    'durations between readings, at most 24 distinct ones, as a clock_sample';
+    'durations between successive readings, of at most 24 different lengths, as a clock_sample';
 
 CREATE FUNCTION clock_events(
     OUT at timestamptz,
@@ -1989,15 +2041,17 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- These events affect timings while they last.
+                -- Events of these kinds make timings wrong as long as they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- These events may never end.  They affect a period only if they start or end in
-                -- it, because timings before and after a change cannot be compared.
+                -- The server reads another clock.  Timings before and after this change cannot be
+                -- compared, so only a period in which the event starts or ends is affected.  The
+                -- event may never end.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- The same applies to the cost.  A higher cost also affects timings while it lasts.
+                -- A changed cost of a reading.  A period in which it starts or ends is affected, as
+                -- above.  If the cost is higher, all timings are affected as long as it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision
@@ -2008,15 +2062,18 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours before the first minute.  They are not read if the period begins after it.
+        -- Hours are used only before the first minute.  If the period begins after that minute, the
+        -- condition on "from" is false, and clock_history('hour') is not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- Adds up the watched time in the overlap of each piece with the period.  Assumes that as
-        -- much as possible of a minute's watched time is in the overlap.  Subtracts epochs, because
-        -- subtracting a time from infinity is an error before PostgreSQL 17.
+        -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
+        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
+        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
+        -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision
@@ -2048,12 +2105,13 @@ BEGIN ATOMIC
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
-    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
-    'track_io_timing, are reliable, and which events make them unreliable';
+    'returns whether timings that were measured in a period, for example by pg_stat_statements, '
+    'auto_explain and track_io_timing, are reliable, and which events make them unreliable';
 REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
 
--- Metrics for monitoring.  Nothing is measured for them.
+-- Metrics for monitoring systems such as Prometheus.  They are read from the history of the clock
+-- and from the statistics of plans, without measuring.
 
 CREATE FUNCTION clock_metrics(
     format text DEFAULT 'prometheus',
@@ -2066,8 +2124,8 @@ CREATE FUNCTION clock_metrics(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
 AS 'MODULE_PATHNAME', 'clock_metrics';
 COMMENT ON FUNCTION clock_metrics(text) IS
-    'lists metrics of the clocks, as the view clock_metrics shows them, for a format of '
-    'clock_metrics_text(); measures nothing';
+    'lists metrics of the clocks, as the view clock_metrics shows them, with names that conform to '
+    'the format prometheus or openmetrics; measures nothing';
 REVOKE ALL ON FUNCTION clock_metrics(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics(text) TO pg_monitor;
 
@@ -2119,19 +2177,26 @@ COMMENT ON FUNCTION clock_metrics_text(text) IS
 REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 
--- An HTML page about the clocks.
+-- clock_page() returns an HTML page about the clocks, which is built by a single query.
 
--- Classes of the style sheet: .v verdict; .plot chart, with .g grid, .b band, .w mean, .e events,
--- .m marks of events, .x and .y labels; .key and .k legend of a chart; .n table of numbers, with
--- .t text; .h histogram; .ev table of events; .sr text for screen readers only.
+-- Classes of the page's style sheet:
+--   .v            verdict; .ok, .bad and .unk choose its colour
+--   .plot         chart: path .g grid, .b band from minimum to maximum, .w line of means, .e
+--                 periods of events; .m mark of an event, .x and .y labels of the axes
+--   .key, .k      legend of a chart, and the symbol in it that stands for an event
+--   .n            table of numbers; .t is a cell of text in it
+--   .h            histogram
+--   .ev           table of events
+--   .sr           text for screen readers only
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- If the clocks are not watched, calls of clock_history() would raise an error. PostgreSQL does
-    -- not call it if a condition that uses no columns of it is false.
+    -- If the clocks are not watched, a call of clock_history() raises an error.  The condition
+    -- k.watched prevents the call: it uses no column of clock_history, so PostgreSQL evaluates it
+    -- first, and does not scan the function if it is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -2142,7 +2207,8 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ),
 
--- Charts: x in buckets, y in percent from the top
+-- Charts of the cost of a warm reading.  A chart shows a span of time ("spans"), divided into
+-- buckets.  x is a bucket's number, y is in percent of the chart's height, from the top.
 spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began
     FROM (VALUES (1, 'last day', 'minute', interval '1 day', 288.0, 300.0, '5 minutes', 'day', interval '6 hours'),
@@ -2182,7 +2248,8 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- At most one mark per thirtieth of the width, so that they do not overlap
+    -- Merges the events in each thirtieth of the chart's width into one mark, so that marks do not
+    -- overlap.
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -2215,7 +2282,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- Table of figures: a column per span
+-- Table of minima, maxima and totals, with a column for each span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -2241,7 +2308,7 @@ totals AS (
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- Clocks and machine
+-- Section about the clocks of the last day and the machine.  All samples of a clock are merged.
 samples AS (
     SELECT h.at, h.warm_ns, h.cold_ns, h.sample, h.sample::jsonb AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
@@ -2249,7 +2316,7 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- Skips samples without durations.
+    -- Skips samples without durations.  "readings" counts durations and backward steps.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
@@ -2388,13 +2455,14 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
      (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-    'returns an HTML page about this server''s clocks: whether timings of the last day are '
-    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
-    'timing, and the plan nodes with the longest times; measures nothing';
+    'returns an HTML page about this server''s clocks: reliability of timings of the last day, cost '
+    'of a reading and events during the last day and the last 400 days, cost of timing for the '
+    'server''s work, and the ten plan nodes with the longest self times; measures nothing';
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
--- Fleets: clocks of many servers.
+-- A fleet: the servers whose clocks one database asks for, by dblink.  Each is a foreign server of
+-- the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -2410,8 +2478,8 @@ BEGIN ATOMIC
                ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
-    'internal: returns the latest minute of clock_history, without its sample, and the result of '
-    'clock_trust() for the latest hour';
+    'internal: returns, as one object, the latest minute of clock_history without its sample, the '
+    'result of clock_trust() for the latest hour, and the server''s version';
 REVOKE ALL ON FUNCTION internal_clock_state() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_state() TO pg_monitor;
 
@@ -2464,8 +2532,8 @@ BEGIN
         EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
                        CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raises the error again without its context, which contains the statement with the
-        -- password.
+        -- Raises the error again, but without its context, because the context contains the
+        -- statement and with it the password.
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
             hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
@@ -2476,17 +2544,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
-    'DROP SERVER ... CASCADE removes it';
+    'adds a server to the fleet, whose servers clock_fleet shows: creates a foreign server of '
+    'dblink_fdw and a user mapping; DROP SERVER ... CASCADE removes the server from the fleet';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Timeouts: connect_timeout limits a connection, and statement_timeout on the other server limits
--- an answer.  If that server does not respond, this function gives up one second later.  It asks no
--- further servers when failed ones have cost 30 s.
+-- Asks up to at_once servers at the same time, by asynchronous queries of dblink.  Three timeouts
+-- limit the time:
+-- * The option connect_timeout of the foreign server limits the time for connecting.
+-- * On the asked server, statement_timeout limits the query to "seconds".  If no answer has arrived
+--   one second after that, this function reports an error for that server.
+-- * When failed servers have cost 30 s in total, no further servers are asked.
 --
--- After a timeout, the function disconnects, and client_connection_check_interval makes the other
--- server end the query.  It does not call dblink_cancel_query(), because before PostgreSQL 17 that
--- waits without limit for a server that does not respond.
+-- After a timeout, this function disconnects.  client_connection_check_interval makes the asked
+-- server end the query then.  This function does not call dblink_cancel_query(), because before
+-- PostgreSQL 17 that waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -2510,27 +2581,27 @@ DECLARE
     script text;
     own_schema name;
     dblink_schema name;
-    -- Of each server:
-    servers text[];
-    timeouts integer[];         -- connect_timeout in seconds; null: none
-    began timestamptz[];
-    results integer[];          -- number of received results; null: not connected
+    -- Arrays with an element for each server of the fleet:
+    servers text[];             -- name
+    timeouts integer[];         -- connect_timeout in seconds; null if none
+    began timestamptz[];        -- time when connecting began
+    results integer[];          -- number of received results; null if not connected
     sent_at double precision[]; -- value of "slept" when the script was sent
-    -- Of the current server:
-    connection text;
-    rows text[];
-    answers jsonb[];
+    -- Variables of the server that the loop is handling:
+    connection text;            -- name of dblink's connection
+    rows text[];                -- rows of a result
+    answers jsonb[];            -- rows to return; null while there is no answer
     state text;
     detail text;
     context text;
-    -- Of all servers:
-    asked integer[] := '{}';
-    last integer := 0;
+    -- Other variables:
+    asked integer[] := '{}';        -- numbers of the servers that are being asked
+    last integer := 0;              -- number of the server that was added last
     i integer;
     busy integer;
-    idle boolean;
-    slept double precision := 0;    -- total time of pg_sleep() in seconds
-    lost interval := '0';           -- time that failed servers have cost
+    idle boolean;                   -- nothing was sent or received: sleep
+    slept double precision := 0;    -- total time of pg_sleep() so far, in seconds
+    lost interval := '0';           -- time that failed servers have cost so far
 BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
@@ -2540,8 +2611,9 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Uses only servers of superusers, of the current user, and of the extension's owner, because
-    -- an owner can direct the connection to any host.
+    -- Selects only foreign servers that a superuser, the current user or the extension's owner
+    -- owns.  The owner of a foreign server chooses its host, so any other user could make the
+    -- caller connect to a host of his.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -2617,7 +2689,8 @@ BEGIN
                         EXECUTE get_result INTO rows USING connection;
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
-                            -- convert_to() raises an error if the text is not in the encoding.
+                            -- Checks the encoding: convert_to() raises an error if the text is
+                            -- invalid in the database's encoding.
                             SELECT array_agg(convert_from(convert_to(r.value, encoding),
                                                           encoding)::jsonb)
                             INTO answers FROM unnest(rows) r(value);
@@ -2632,13 +2705,14 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- If the other server has cancelled the query, the error's context names the
-                -- connection.  Else this session was cancelled.
+                -- Either the other server or this session was cancelled.  If it was the other
+                -- server, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- The message of a server that refuses a connection may be in any encoding.
+                    -- convert_to() raises an error if it is not in the database's.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
@@ -2674,9 +2748,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-    'executes a query that returns a column of JSON on all servers of the fleet by dblink, with '
-    'clocktiming''s schema as search_path: a row for each row of an answer, and a row for each '
-    'server without an answer, with the error if there is one';
+    'executes a query on all servers of the fleet by dblink, with clocktiming''s schema as '
+    'search_path; the query must return one column of JSON; returns a row for each row of a '
+    'server''s answer, or one row if there is no answer, with the error if there is one';
 REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 
@@ -2824,17 +2898,19 @@ BEGIN ATOMIC
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
-    'of the clock, or whose timings are unreliable while those of most servers are reliable';
+    'returns the servers of the fleet whose cost of a reading or whose clock rate is an outlier '
+    'among the servers, or whose timings are unreliable while those of most servers are reliable';
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
 
 -- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN clock_plan_stats.queryid IS
-    'query identifier, that of pg_stat_statements; planid if the server computes none';
+    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
+    'identifiers';
 COMMENT ON COLUMN clock_node_stats.queryid IS
-    'query identifier, that of pg_stat_statements; planid if the server computes none';
+    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
+    'identifiers';
 COMMENT ON COLUMN clock_plan_stats.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_stats.planid IS
@@ -2902,17 +2978,21 @@ COMMENT ON COLUMN clock_fleet.stolen_percent IS
     'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
     'if unknown';
 COMMENT ON COLUMN clock_history.off_cpu_percent IS
-    'share of the observations'' time during which other processes had the CPU, in percent';
+    'share of the time of observing the clock in which other processes had the CPU, in percent';
 COMMENT ON COLUMN clock_fleet.off_cpu_percent IS
-    'share of the observations'' time during which other processes had the CPU, in percent';
+    'share of the time of observing the clock in which other processes had the CPU, in percent';
 COMMENT ON COLUMN clock_history.synchronised IS
-    'true if the kernel''s clock was synchronised all the time; null if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
+    'if unknown';
 COMMENT ON COLUMN clock_fleet.synchronised IS
-    'true if the kernel''s clock was synchronised all the time; null if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
+    'if unknown';
 COMMENT ON COLUMN clock_history.sync_error_us IS
-    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
+    'if unknown';
 COMMENT ON COLUMN clock_fleet.sync_error_us IS
-    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
+    'if unknown';
 COMMENT ON COLUMN clock_history.kernel_clock_source IS
     'clock source of the kernel; null if unknown';
 COMMENT ON COLUMN clock_fleet.kernel_clock_source IS

@@ -1,6 +1,9 @@
-# Runs the scripts of test/sql by "make installcheck".  TESTS="explain measure" in the environment: these scripts only.  A server
-# that has only the portable edition (CLOCKTIMING_SERVER) gets that edition's script.  An emulated server (CLOCKTIMING_EMULATED)
-# gets all others, because PL/pgSQL does not depend on the architecture and is slow there.
+# Runs the scripts of test/sql by "make installcheck". The environment variable TESTS="explain
+# measure" selects scripts.
+#
+# Without it, a server that has only the portable edition (CLOCKTIMING_SERVER is set) runs only the
+# script of that edition. An emulated server (CLOCKTIMING_EMULATED is set) runs all others: PL/pgSQL
+# does not depend on the architecture, and is slow there.
 
 use strict;
 use warnings;

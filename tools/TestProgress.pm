@@ -1,6 +1,6 @@
-# Formatter for prove (prove --formatter TestProgress).  Prints progress in front of each test file's line, and writes the counts
-# "passed failed skipped" to the file $TEST_COUNTS.  A test file that dies, breaks its plan, or runs no test without a reason
-# counts as one failed test.  For a failed test file, it also prints the ends of the server logs.
+# Formatter for prove (prove --formatter TestProgress). Prints the time and the number of finished files before the line of each
+# test file. Writes the counts "passed failed skipped" to the file $TEST_COUNTS. A test file that dies, breaks its plan, or runs
+# no test without a reason counts as one failed test. At the end, prints the last lines of the server logs of failed test files.
 
 package TestProgress::Session;
 
@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use base 'TAP::Formatter::File::Session';
 
-# Hides the diagnostics of test files that pass.
+# Shows the diagnostics of a test file only if it has failed.
 sub close_test
 {
 	my ($self) = @_;
@@ -48,7 +48,6 @@ sub open_test
 	return TestProgress::Session->new({ name => $test, formatter => $self, parser => $parser });
 }
 
-# Called by prove when a test file has ended.
 sub _format_name
 {
 	my ($self, $name) = @_;

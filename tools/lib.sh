@@ -1,5 +1,5 @@
-# Functions for the scripts in tools/, which source this file (bash): they find PostgreSQL, make a work directory, install into a
-# copy of PostgreSQL, start a throwaway server, and count results.
+# Functions for the scripts in tools/, which are bash and source this file. They find PostgreSQL, create a work directory, install
+# into a copy of PostgreSQL, start a temporary server, and count results.
 
 set -euo pipefail
 shopt -s nullglob
@@ -8,7 +8,7 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 OLDEST=15			# range of the supported PostgreSQL versions
 NEWEST=19
 
-# Ignore the variables of a calling make and the user's settings for psql: they would change what is built and tested.
+# Removes variables of a calling make, and the user's settings for psql, which would change what is built and tested.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for v in ${!PG@}; do case $v in PG_*) ;; *) unset "$v" ;; esac; done
 export LC_ALL=C
@@ -26,8 +26,8 @@ usable() {
 		[ -f "$("$1" --pgxs)" ] && [ -x "$("$1" --bindir)/postgres" ] && [ -f "$("$1" --includedir-server)/postgres.h" ]
 }
 
-# Sets PG_CONFIG to the first usable pg_config: the user's setting, the one in PATH, or the newest in the usual directories.
-# With an argument, only this major version is usable.
+# Sets PG_CONFIG to the first usable one of these: the user's setting, the pg_config in PATH, the newest one in the usual
+# directories. With an argument, only this major version is usable.
 find_pg_config() {
 	local c candidates=(${PG_CONFIG:-})
 	[ -n "${PG_CONFIG:-}" -a -z "${1:-}" ] ||
@@ -35,7 +35,7 @@ find_pg_config() {
 			/usr/local/pgsql/bin/pg_config | sort -rV))
 	for c in "${candidates[@]}"; do
 		if usable "$c" && [ "${1:-$(major "$c")}" = "$(major "$c")" ]; then
-			# Do not resolve symbolic links: on some systems the output of pg_config depends on its own path.
+			# Does not resolve symbolic links: on some systems, the output of pg_config depends on its path.
 			PG_CONFIG=$(command -v "$c")
 			[[ $PG_CONFIG = /* ]] || PG_CONFIG=$PWD/$PG_CONFIG
 			export PG_CONFIG
@@ -45,8 +45,8 @@ find_pg_config() {
 	return 1
 }
 
-# Runs a command in its own process group and returns its exit status.  On a signal, ends the whole group and waits until the
-# command's own trap has cleaned up.  The command runs in the background, because bash delays traps during a foreground command.
+# Runs a command in a process group of its own, and returns its exit status. On a signal, ends the group, and waits until the
+# command's trap has cleaned up. The command runs in the background, because bash delays its traps for a foreground command.
 job=
 supervise() {
 	local status=0
@@ -78,7 +78,7 @@ end_job() {
 
 as_runner() { if [ -n "$runner" ]; then runuser -u "$runner" -- "$@"; else "$@"; fi; }
 
-# Ends the processes and servers of a run, and removes its directory.
+# Stops the servers and ends the processes of a run, and removes its directory.
 clean_up() {
 	local pidfile
 	end_job
@@ -88,9 +88,9 @@ clean_up() {
 	rm -rf "$work"
 }
 
-# enter PURPOSE ARGS...: installs packages (see tools/setup), and runs the calling script again, with ARGS, as a user that
-# PostgreSQL accepts.  In the second run, enter returns with $WORK set; the first run waits for it and cleans up.  The second run
-# uses a copy of the sources, because its user may be unable to read the original, and a build there must not change.
+# enter PURPOSE ARGS...: installs packages (see tools/setup). Then runs the calling script again, with ARGS, as a user that
+# PostgreSQL accepts, and waits for it. In this second run, enter sets $WORK and returns. The second run uses a copy of the
+# sources, because its user may be unable to read the original, and because nothing may be built there.
 enter() {
 	local need=$1 status=0
 	shift
@@ -124,7 +124,7 @@ copy_sources() {	# copy_sources DIRECTORY: omits the files that a build makes
 		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$1" -xof -
 }
 
-# Prints the packages that enter has installed for this run, and the command that removes them.
+# Prints which packages were installed for this run, and the command that removes them.
 say_installed() { [ ! -s "$WORK/installed" ] || cat "$WORK/installed"; }
 
 cache_dir() {
@@ -133,7 +133,7 @@ cache_dir() {
 		{ CACHE=$HOME/.cache/clocktiming; mkdir -p "$CACHE"; }
 }
 
-# Splits a version such as arm18 into $arch and $major, and sets $version.  On a machine of that architecture, arm18 becomes 18.
+# Sets $version, and splits a version such as arm18 into $arch and $major. On a machine of that architecture, arm18 means 18.
 read_version() {
 	version=$1 arch= major=$1
 	case $1 in
@@ -143,7 +143,6 @@ read_version() {
 	[ -z "$arch" -o "$arch" != "$(dpkg --print-architecture 2>/dev/null)" ] || version=$major arch=
 }
 
-# Prints the directory of a version in the cache.
 in_cache() { echo "$CACHE/pg$1"; }
 cached_pg_config() {
 	case $1 in
@@ -153,7 +152,7 @@ cached_pg_config() {
 	esac
 }
 
-# Adds experimental to apt's sources in the tree $1 of sid, for the PostgreSQL that only experimental has.
+# Adds Debian's release experimental to apt's sources in the tree $1 of sid, because only experimental has PostgreSQL $NEWEST.
 add_experimental() {
 	sed -n 's/ sid / experimental /p' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' "Package: src:postgresql-$NEWEST" 'Pin: release a=experimental' 'Pin-Priority: 600' >"$1/etc/apt/preferences.d/clocktiming"
@@ -166,21 +165,22 @@ lock() {
 	flock -n "$2" $fd || { say "waiting for another run, which uses $CACHE/$1"; flock "$2" $fd; }
 }
 
-# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to the copy's, and calls make with the arguments (in
-# general install).  make installs into the copy, because PostgreSQL's programs find their directories relative to themselves.
+# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to that of the copy, and calls make with the arguments,
+# usually install. So make installs into the copy, where PostgreSQL's programs find it, because they search relative to their own
+# paths.
 stage() {
 	local root=$WORK/root bindir include
 	bindir=$("$PG_CONFIG" --bindir) include=$("$PG_CONFIG" --includedir)
 	copy_tree "$("$PG_CONFIG" --pkglibdir)" --exclude=./bitcode --exclude=./pgxs --exclude='*.a' . &&
 		copy_tree "$("$PG_CONFIG" --sharedir)" --exclude=./man --exclude=./locale --exclude=./doc . &&
-		# Copy only PostgreSQL's programs: on some systems this directory is /usr/bin.
+		# Copies only PostgreSQL's programs, because on some systems this directory is /usr/bin.
 		copy_tree "$bindir" $(cd "$bindir" && ls | grep -E '^(pg_.*|postgres|initdb|psql|pgbench|(create|drop)(db|user)|vacuumdb)$') ||
 		return 1
 	mkdir -p "$root${include%/*}"
 	ln -sfn "$include" "$root$include"
 	ln -sfn "$("$PG_CONFIG" --pkglibdir)/pgxs" "$root$("$PG_CONFIG" --pkglibdir)/pgxs"
 	export PATH="$root$bindir:$PATH" PG_CONFIG="$root$bindir/pg_config"
-	# Programs that find their libraries relative to themselves do not find them in the copy.
+	# Some programs find their libraries relative to themselves, so in the copy they do not find them.
 	psql --version >/dev/null 2>&1 ||
 		export LD_LIBRARY_PATH=$(ldd "$bindir/psql" | sed -nE 's,.*=> (/.*)/[^/]* .*,\1,p' | sort -u | paste -sd:)
 	make -s -j "$(getconf _NPROCESSORS_ONLN)" with_llvm=no "$@" >"$WORK/make.log" 2>&1 || { cat "$WORK/make.log"; return 1; }

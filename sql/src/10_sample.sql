@@ -14,7 +14,8 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- STABLE, because texts are converted according to client_encoding
+-- The next two functions are STABLE and not IMMUTABLE, because they convert texts from or to
+-- client_encoding.
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -39,15 +40,16 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Both casts use the text form.  They are assignment casts, because they lose no information.
+-- Both casts use the text form of a sample, which is a JSON object.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS
-    'converts a JSON object, the text of a sample, to the sample';
+    'converts the JSON object that is the text form of a sample to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
 
--- Operators compare the stored bytes, because each run has exactly one stored form.
+-- The operators compare samples byte by byte with functions for bytea.  Equal samples have equal
+-- bytes.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS

@@ -1,11 +1,12 @@
--- Functions that only other functions of the extension call.  Their names begin with
--- internal_clock_, so that \df clock_* does not list them.
+-- Functions that users do not call: only other functions of the extension call them.  Their names
+-- begin with internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_wait';
 COMMENT ON FUNCTION internal_clock_wait(double precision) IS
-    'internal: waits while clock_impact() counts the server''s work, with progress reports';
+    'internal: waits for some seconds, during which clock_impact() counts the server''s work, and '
+    'reports progress';
 
 CREATE FUNCTION internal_clock_timing_costs(
     OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
@@ -18,8 +19,9 @@ CREATE FUNCTION internal_clock_timing_costs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
-    'internal: measures the cost of a reading of the clocks that track_io_timing and EXPLAIN use, '
-    'and the cost of counting and of timing a call of a plan node';
+    'internal: measures the cost of a reading of the clock that track_io_timing uses (reading_ns) '
+    'and of the one that EXPLAIN uses (plan_reading_ns), and what counting and timing add to a '
+    'call of a plan node';
 \only_for pg_monitor FUNCTION internal_clock_timing_costs()
 
 \include portable/src/19_report.sql
@@ -32,8 +34,8 @@ CREATE FUNCTION internal_clock_report_parts(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
 AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
 COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
-    'internal: returns the parts of clock_report(): each is either a clock to be measured, with a '
-    'title, or lines of text';
+    'internal: returns the parts of clock_report() in their order: a part is either a clock that '
+    'clock_report() has to measure (title and source) or finished text (lines)';
 \only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
 
 \include portable/src/49_work.sql
@@ -56,7 +58,8 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- regproc qualifies the name, because search_path excludes the function's schema
+        -- The text of a regproc is schema-qualified here, because search_path excludes the
+        -- extension's schema.
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -66,8 +69,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
-    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
+    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 \include portable/src/69_advice_text.sql
@@ -80,8 +83,9 @@ CREATE FUNCTION internal_clock_findings(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
-    'internal: returns the checks of clock_advice(), with an immediate and a permanent action, and '
-    'the request to the provider; commands are enclosed in backquotes';
+    'internal: returns the checks of clock_advice(): finding, immediate action (now), permanent '
+    'action (for_good), and what to request from the provider of the machine (provider); commands '
+    'are enclosed in backquotes';
 \only_for pg_monitor FUNCTION internal_clock_findings(double precision)
 
 CREATE FUNCTION internal_clock_node_sums(
@@ -92,8 +96,9 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
-    'sums from which mean and variance of its execution times are computed';
+    'internal: returns a row for each plan (node 0) and each node that the caller may see, with '
+    'the weighted sums of its times and of its self times, from which mean and variance are '
+    'computed';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
@@ -108,8 +113,9 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
-    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
-    'test; if continues is true, the second result includes the first, which is subtracted';
+    'internal: compares the mean times in two arrays of internal_clock_node_sums() by Welch''s '
+    'test; if continues is true, "after" also contains the executions of "before", and they are '
+    'subtracted first';
 \only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
 
 CREATE FUNCTION internal_clock_check_changes(
@@ -118,7 +124,8 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-    'internal: raises an error unless the confidence is valid and there is a snapshot';
+    'internal: raises an error if the confidence is invalid, or if the time of the snapshot is '
+    'null because there is none';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -126,8 +133,8 @@ CREATE FUNCTION internal_clock_page_sources(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
 COMMENT ON FUNCTION internal_clock_page_sources() IS
-    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
-    'statistics of plans';
+    'internal: returns whether this server keeps a history of its clock (watched), and whether it '
+    'can keep statistics of plans (plans)';
 \only_for pg_monitor FUNCTION internal_clock_page_sources()
 
 CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
@@ -149,7 +156,8 @@ CREATE FUNCTION internal_clock_fleet_connect(
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
 COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-    'internal: executes the statement by which dblink connects, with a timeout in seconds';
+    'internal: executes the statement, which calls dblink_connect(connection, server), and raises '
+    'an error if it takes longer than some seconds';
 \only_for pg_monitor FUNCTION internal_clock_fleet_connect(text, text, text, integer)
 
 CREATE FUNCTION internal_clock_outlier_limits(
@@ -164,6 +172,7 @@ CREATE FUNCTION internal_clock_outlier_limits(
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
-    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
-    'by the median absolute deviation; the limits are at least the tolerance away from the '
-    'median, and the confidence applies to all comparisons together';
+    'internal: returns the median of the figures, and limits outside of which a figure is an '
+    'outlier, by the median absolute deviation; the limits are at least the tolerance away from '
+    'the median; the confidence, in percent, is the probability that none of the comparisons '
+    'calls a regular figure an outlier';

@@ -1,7 +1,8 @@
--- One clock: functions that sample it, and functions that show a sample.  Only pg_monitor may call
--- functions that sample, because they keep a CPU busy.
+-- Functions that sample a clock, and functions that show a stored sample.  To sample a clock means
+-- to read it in a loop for some seconds, which keeps a CPU busy.  Therefore only members of
+-- pg_monitor may call functions that sample.
 
--- A value of null means unknown.
+-- In all attributes, null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -54,9 +55,10 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of durations and backward steps: each compares a reading with the previous one';
+    'number of readings that were compared with the previous one: all durations and backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-    'elapsed time per reading, including the work of sampling, in nanoseconds';
+    'time of the run divided by the number of readings, in nanoseconds; includes counting and '
+    'checking the durations';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
     'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
@@ -71,24 +73,25 @@ COMMENT ON COLUMN clock_summary_row.p999_ns IS '99.9 % quantile of the durations
 COMMENT ON COLUMN clock_summary_row.p9999_ns IS '99.99 % quantile of the durations, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.max_ns IS 'longest duration, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
-    'smallest step that the clock was observed to advance by, in ticks';
+    'smallest step by which the clock was observed to advance, in ticks';
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
-    'smallest step that the clock was observed to advance by, in nanoseconds';
+    'smallest step by which the clock was observed to advance, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.longest_stall IS
-    'largest number of successive readings equal to the previous one';
+    'largest number of consecutive stalls, which are readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_summary_row.warp_max_ns IS 'largest warp, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lags IS
-    'number of times that the clock fell behind the reference clock';
+    'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_summary_row.lag_max_ns IS 'largest lag, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.gaps IS
     'number of times that the process was off the CPU for 10 microseconds or more';
 COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
-COMMENT ON COLUMN clock_summary_row.lost_percent IS 'share of the gaps in the run, in percent';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS
+    'total duration of the gaps, in percent of the duration of the run';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
     'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
@@ -100,7 +103,8 @@ COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanosec
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
     'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-    'significant bits of durations of 4096 ticks or more; 64 if all are exact';
+    'number of significant bits with which durations of 4096 ticks or more are stored; 64 if all '
+    'are exact';
 COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
 COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
@@ -112,8 +116,8 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and returns the run as one value; with a rate per '
-    'second, samples at random instants';
+    'samples a clock for some seconds (3) and returns the run as one value; if rate is not null, '
+    'reads the clock only at random instants, rate per second on average, and sleeps in between';
 \only_for pg_monitor FUNCTION clock_measure(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(
@@ -126,8 +130,9 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and counts the durations in buckets of powers of two '
-    'nanoseconds, with bars; with a cutoff in percent, counts each duration up to the cutoff';
+    'samples a clock for some seconds (3) and returns a histogram of the durations, with bars: '
+    'without a cutoff a row per power of two nanoseconds, else a row per duration until the rows '
+    'contain that percentage of all durations';
 \only_for pg_monitor FUNCTION clock_histogram(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(
@@ -139,8 +144,9 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
-    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a '
-    'cutoff in percent, counts each duration up to the cutoff';
+    'returns a histogram of the durations of a run, with bars: without a cutoff a row per power of '
+    'two nanoseconds, else a row per duration until the rows contain that percentage of all '
+    'durations';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -150,14 +156,15 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
     'samples a clock for some seconds (3) and summarizes the run in one row: cost of a reading, '
-    'spread, quantiles and findings';
+    'standard deviation, quantiles, gaps and errors of the clock';
 \only_for pg_monitor FUNCTION clock_summary(text, double precision)
 
 CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
-    'summarizes a run in one row: cost of a reading, spread, quantiles and findings';
+    'summarizes a run in one row: cost of a reading, standard deviation, quantiles, gaps and '
+    'errors of the clock';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
@@ -176,9 +183,9 @@ CREATE FUNCTION clock_throttled(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-    'reads a clock at random instants for some seconds (3), with about 1 % of a CPU: cost of a '
-    'reading after a sleep and of a warm reading, in nanoseconds, and delay of the wake-ups, in '
-    'microseconds';
+    'reads a clock at random instants for some seconds (3) and sleeps in between, so that it uses '
+    'about 1 % of a CPU: cost of the first reading after a sleep (cold) and of the next ones '
+    '(warm), in nanoseconds, and delay of the wake-ups (late), in microseconds';
 \only_for pg_monitor FUNCTION clock_throttled(text, double precision, double precision)
 
 CREATE FUNCTION clock_timeline(
@@ -196,7 +203,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
     'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
-    'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
+    'mean, quantiles and maximum of the durations, in nanoseconds, and number of gaps and of '
+    'backward steps';
 \only_for pg_monitor FUNCTION clock_timeline(text, float8, float8, float8)
 
 CREATE FUNCTION clock_report(

@@ -18,8 +18,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
     'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
-    'findings, and in nanoseconds the resolution and the undisturbed and typical (median) cost of '
-    'a reading, with margins';
+    'resolution in nanoseconds, errors of the clock, and the cost of a reading in nanoseconds: '
+    'undisturbed (cost_ns) and as the median of all readings (typical_cost_ns), with margins';
 \only_for pg_monitor FUNCTION clock_survey(text[], double precision, text)
 
 CREATE FUNCTION clock_cpu_skew(
@@ -35,8 +35,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
     'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
-    'using two background workers: offset in nanoseconds with its lower and upper bound, warps, '
-    'stalls, and cost of a reading';
+    'using two background workers: offset in nanoseconds with its lower and upper bound, jumps '
+    'ahead (warps), readings equal to the previous one (stalls), and cost of a reading';
 \only_for pg_monitor FUNCTION clock_cpu_skew(text, double precision)
 
 CREATE FUNCTION clock_drift(
@@ -53,8 +53,8 @@ CREATE FUNCTION clock_drift(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-    'compares a clock with a reference for some seconds (1): difference of the rates in parts per '
-    'million, with a 95 % margin, and steps, which are not part of the rate';
+    'compares a clock with a reference clock for some seconds (1): difference of the rates in '
+    'parts per million, with a 95 % margin, and jumps of the clock, which the rate excludes';
 \only_for pg_monitor FUNCTION clock_drift(text, double precision, text)
 
 CREATE FUNCTION clock_monitor(
@@ -68,8 +68,9 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-    'compares clocks with a reference at the end of each interval (1 s) for some seconds (5): '
-    'advance of each clock in milliseconds, and its excess over the reference in microseconds';
+    'compares clocks with a reference clock for some seconds (5), at the end of each interval '
+    '(1 s): returns by how much each clock has advanced, in milliseconds, and the difference to '
+    'the advance of the reference clock, in microseconds';
 \only_for pg_monitor FUNCTION clock_monitor(text[], double precision, double precision, text)
 
 CREATE FUNCTION clock_compare(
@@ -115,8 +116,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
-    'compares two sets of figures; with plot_width, such as 74, the first row contains a plot '
-    'like ministat''s';
+    'compares two sets of figures by a rank test or, with method student, as the program ministat '
+    'does; with plot_width, such as 74, the first row contains a plot like ministat''s';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],

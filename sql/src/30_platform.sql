@@ -1,4 +1,5 @@
--- Clock sources, and properties of the clocks that the machine reports.
+-- Views of what is known about this machine's clocks without measuring them: the clock sources,
+-- which are named ways of reading the time, and facts that kernel and processor report.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,
@@ -8,8 +9,8 @@ CREATE FUNCTION clock_sources(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_sources';
 COMMENT ON FUNCTION clock_sources() IS
-    'lists the known clock sources, as the view clock_sources shows them; once per session, takes '
-    '50 ms to calibrate the processor''s counter';
+    'lists the known clock sources, as the view clock_sources shows them; calibrates the '
+    'processor''s counter once per session, which takes 50 ms';
 \only_for pg_monitor FUNCTION clock_sources()
 
 CREATE VIEW clock_sources AS
@@ -17,19 +18,22 @@ CREATE VIEW clock_sources AS
            description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
-    'known clock sources: availability, with the reason if unavailable, and use by this server; '
-    'once per session, takes 50 ms to calibrate the processor''s counter';
+    'known clock sources: whether this server can read each of them, the reason if not, and what '
+    'the server uses it for; calibrates the processor''s counter once per session, which takes 50 '
+    'ms';
 \only_for pg_monitor TABLE clock_sources
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
 COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
 COMMENT ON COLUMN clock_sources.clock IS
     'system call, function or instruction that reads the clock; null if unavailable';
 COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
-COMMENT ON COLUMN clock_sources.frequency_from IS 'origin of frequency_hz';
+COMMENT ON COLUMN clock_sources.frequency_from IS
+    'way in which frequency_hz was determined, such as a calibration; null if unavailable';
 COMMENT ON COLUMN clock_sources.resolution_ns IS
     'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
     'unavailable';
-COMMENT ON COLUMN clock_sources.used_for IS 'current use by this server; null if none';
+COMMENT ON COLUMN clock_sources.used_for IS
+    'what this server currently uses the source for, such as EXPLAIN ANALYZE; null if nothing';
 COMMENT ON COLUMN clock_sources.reason IS
     'reason why the source is unavailable; null if it is available';
 COMMENT ON COLUMN clock_sources.description IS 'description of the source';

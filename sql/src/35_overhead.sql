@@ -1,5 +1,5 @@
--- Cost of timing: that of EXPLAIN ANALYZE for a query, and that of settings such as
--- track_io_timing for this server's work.
+-- What timing costs: how much longer a query takes under EXPLAIN ANALYZE, and how much CPU time
+-- settings such as track_io_timing add to this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -27,9 +27,10 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
-    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
-    'typical (median), with margins, and the overhead predicted from the cost of a reading';
+    'executes count(*) over some rows (1000) alternately plain and under EXPLAIN ANALYZE for some '
+    'seconds (3): returns what counting rows and timing them add, in nanoseconds per row, '
+    'undisturbed and as the median of all runs (typical), with margins, and the overhead that the '
+    'cost of a reading predicts';
 \only_for pg_monitor PROCEDURE clock_executor_overhead
 
 CREATE FUNCTION clock_executor_overhead_runs(
@@ -47,9 +48,10 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
-    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
-    'per row, undisturbed and typical (median), with margins';
+    'executes count(*) over some rows (1000) alternately plain, with counting and with timing for '
+    'some seconds (3): returns a row for each of them, with its times in milliseconds and its '
+    'overhead in nanoseconds per row, undisturbed and as the median of all runs (typical), with '
+    'margins';
 \only_for pg_monitor FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text)
 
 CREATE FUNCTION clock_query_overhead(
@@ -68,10 +70,11 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
-    'row per level, with times and the typical (median) overhead in milliseconds';
+    'executes a statement alternately plain, with counting and with timing for some seconds (3): '
+    'returns a row for each of them, with its times and the median overhead in milliseconds';
 
--- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
+-- Without detail, adds up the kinds of work that a setting times.  The sum is called a lower bound
+-- ("at least") if the cost of one of the kinds is unknown.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -137,8 +140,8 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
-    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
-    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
+    'work, since the last reset of the statistics or during the given seconds; returns a row per '
+    'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
+    'whether it is a lower bound, an upper bound or an estimate, and reason says what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -1,4 +1,5 @@
--- Checks of this server's clocks.
+-- Checks of this server's clocks: clock_advice() describes problems and how to solve them, and
+-- clock_check() compares figures with thresholds, for monitoring.
 
 CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
@@ -25,7 +26,8 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- a terminal with 120 columns leaves 87 for finding and action
+    -- Breaks the findings into lines, so that the output of psql fits a terminal with 120 columns.
+    -- The columns check_name and severity and the borders leave 87 of them for finding and action.
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,
@@ -34,9 +36,9 @@ BEGIN ATOMIC
     ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
 END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
-    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
-    'each check, worst first: severity (ok, notice or warning), finding with figures, and the '
-    'commands that help';
+    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then the '
+    'checks, warnings first: severity (ok, notice or warning), finding with figures, and actions '
+    'that solve the problem';
 \only_for pg_monitor FUNCTION clock_advice(double precision)
 
 CREATE FUNCTION clock_check(
@@ -51,6 +53,7 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
-    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
+    'measures this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit; ok is false if the figure exceeds the threshold or clock_advice() would '
+    'return a warning';
 \only_for pg_monitor FUNCTION clock_check(float8, float8, float8, float8, float8)

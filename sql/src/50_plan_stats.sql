@@ -1,5 +1,5 @@
--- Statistics of plans and nodes.  Users who are not members of pg_read_all_stats see only their own
--- executions.
+-- Statistics of executed plans and of their nodes, kept in shared memory while clocktiming.track is
+-- on.  Only members of pg_read_all_stats see the executions of other users.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -26,8 +26,8 @@ COMMENT ON VIEW clock_plan_stats IS
     'user in a database: number and time of the executions, estimated from a random sample';
 GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 COMMENT ON COLUMN clock_plan_stats.executions IS
-    'estimated number of successful executions: a timed one counts 1/p, where p was its '
-    'probability of being timed';
+    'estimated number of successful executions: each timed execution counts 1/p, where p was the '
+    'probability that it would be timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS
     'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
@@ -88,30 +88,31 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; times and calls are null if the node was never timed, for example an '
-    'asynchronous scan';
+    'milliseconds; null if the node was never timed, for example an asynchronous scan';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
     'self time of the node, averaged over the processes, in percent of the time of all executions '
     'of the plan';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions; counts only the processes that timed the node, '
-    'or all processes if none did';
+    'estimated number of loops in all executions and processes, without processes that did not '
+    'time the node although others did';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
     'mean number of rows per loop; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
-    'factor by which the planner''s estimate of rows was too high or too low, as a geometric mean '
-    'over the executions, where fewer than 1 row counts as 1; null if there was no loop';
+    'factor, at least 1, by which the planner''s estimate of rows was too high or too low: the '
+    'geometric mean over the executions, in which fewer than 1 row counts as 1; null if there was '
+    'no loop';
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
-    'factor by which the planner''s estimate of rows was too high or too low in the worst '
-    'execution; null if there was no loop';
+    'factor, at least 1, by which the planner''s estimate of rows was too high or too low in the '
+    'worst execution; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.calls IS
-    'estimated number of calls of the node in all executions';
+    'estimated number of calls of the node in all executions; null if the node was never timed';
 COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of calls that would have been timed if all executions had been timed';
+    'estimated number of calls that would have been timed if all executions had been timed; null '
+    'if the node was never timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -121,6 +122,6 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-    'deletes the statistics of plans of a user, a database and a query, where 0 means all; '
-    'deletes nothing if an argument is null; keeps snapshots';
+    'deletes the statistics of the plans of a user, a database and a query, where 0 means all and '
+    'null means none; does not delete snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;

@@ -1,7 +1,8 @@
--- Snapshots of the statistics of plans, and changes since a snapshot.
+-- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
+-- clock_node_changes() compares the current statistics with a stored snapshot.
 
--- The table is unlogged, because a crash also discards the statistics that are compared with it.
--- Neither dumps nor publications for all tables include it.
+-- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged: a crash
+-- discards the statistics in shared memory, and without these there is nothing to compare with.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -20,20 +21,23 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 COMMENT ON TABLE clock_node_snapshots IS
-    'snapshots of the statistics of plans and nodes, which clock_stats_snapshot() stores and '
-    'clock_node_changes() compares; empty after a crash, neither dumped nor replicated';
+    'snapshots of the statistics of plans and nodes: clock_stats_snapshot() stores them, and '
+    'clock_node_changes() compares the current statistics with them; empty after a crash, neither '
+    'dumped nor replicated';
 GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time of the first timed execution in the sums; it changes if the plan''s statistics are '
-    'reset or evicted';
+    'time of the first execution that the sums include; two snapshots of a plan differ in it if '
+    'its statistics were reset or evicted in between';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
-    'weighted sums of the times of the node and its descendants, in nanoseconds';
+    'weighted sums from which mean and variance of the time of the node and its descendants are '
+    'computed; times are in nanoseconds';
 COMMENT ON COLUMN clock_node_snapshots.self_sums IS
-    'weighted sums of the times of the node itself, in nanoseconds';
+    'weighted sums from which mean and variance of the time of the node itself are computed; '
+    'times are in nanoseconds';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -54,14 +58,18 @@ BEGIN ATOMIC
     SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
-    'stores a snapshot of the statistics of all plans and nodes, deletes snapshots that are older '
-    'than the interval, unless it is null, and returns the time of the snapshot; stores nothing '
-    'and returns null if there are no plans';
+    'stores a snapshot of the statistics of all plans and nodes, and returns its time, or null if '
+    'there are no plans; deletes snapshots older than the argument, none if it is null';
 \only_for pg_monitor FUNCTION clock_stats_snapshot(interval)
 
--- Controls the false discovery rate by the procedure of Benjamini and Hochberg (Journal of the
--- Royal Statistical Society B 57, 1995): multiplies each p-value by the number of p-values, and
--- divides it by its rank.
+-- Returns two kinds of changes: nodes whose mean self time differs significantly from that in the
+-- snapshot, and queries whose executions now spend most of their time in another plan ("other
+-- plan").
+--
+-- One test is made for each plan and node.  With many tests, some p-values are small by chance.
+-- Therefore the p-values are adjusted by the procedure of Benjamini and Hochberg (Journal of the
+-- Royal Statistical Society B 57, 1995): each is multiplied by the number of p-values and divided
+-- by its rank, and is at most the adjusted p-value of the next rank.
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
@@ -103,7 +111,8 @@ BEGIN ATOMIC
                least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
         FROM ranked r
     ), mostly_before AS (
-        -- Uses only the snapshot, because a plan may have been evicted since then.
+        -- For each query, the plan with the longest total time in the snapshot.  Reads the snapshot
+        -- and not "compared", which lacks plans that have been evicted since then.
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
             w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM was w,
@@ -144,7 +153,8 @@ BEGIN ATOMIC
         abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-    'compares the mean times of plans (node 0) and the mean self times of nodes with the latest '
-    'snapshot up to a time: significant changes by Welch''s test, with p-values adjusted for the '
-    'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
+    'lists changes since the latest snapshot that is not later than the first argument: mean times '
+    'of plans (node 0) and mean self times of nodes that differ significantly by Welch''s test, '
+    'and queries that now spend most of their time in another plan; p-values are adjusted for the '
+    'number of tests (Benjamini and Hochberg)';
 \only_for pg_monitor FUNCTION clock_node_changes(timestamptz, numeric)

@@ -1,4 +1,5 @@
--- Plans that are being executed.
+-- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
+-- and times the nodes of its plan, and publishes the counters every 50 ms in shared memory.
 
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
@@ -35,29 +36,30 @@ COMMENT ON VIEW clock_running IS
     'while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
-    'process that executes the plan; the leader of parallel workers, whose counters are added to '
-    'its own';
+    'process that executes the plan; of a parallel plan the leader, whose rows include the '
+    'counters of its workers';
 COMMENT ON COLUMN clock_running.level IS
     'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
     'calls, and so on';
 COMMENT ON COLUMN clock_running.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN; null, like all columns of '
-    'nodes, if the plan has more than 256 nodes';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null if the plan has more '
+    'than 256 nodes: it then has a single row, without data of nodes';
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
-    'not started, or the state of its latest loop: running, finished (it has returned all its '
-    'rows) or rescanning (a rescan has ended it); null if unknown';
+    'not started, or the state of the node''s latest loop: running, finished (all its rows have '
+    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if '
+    'unknown';
 COMMENT ON COLUMN clock_running.rows IS
-    'rows that the node has returned since the counters began, in all loops and processes; null if '
-    'it was executed only before they began';
-COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
+    'rows that the node has returned since counting began (column since), in all loops and '
+    'processes; null if it was executed only before';
+COMMENT ON COLUMN clock_running.estimated_rows IS
+    'number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'share of the time of the node itself in the time of the processes that have executed it, in '
-    'percent';
+    'time of the node itself, in percent of the time of the processes that have executed the node';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -84,10 +86,10 @@ COMMENT ON COLUMN clock_running.wait_event IS
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'start of the counters: started_at if the execution was expected to be so long that counting '
-    'adds little to it, else later';
+    'time when counting began: started_at if the execution was expected to be long, else some time '
+    'after it';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does so every 50 ms, but not during a long '
+    'time when the process published the counters: it does this every 50 ms, but not during a long '
     'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
@@ -126,5 +128,6 @@ BEGIN ATOMIC
     WHERE s.as_of = s.latest AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
-    'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '
-    'times and state of each node so far; null if clock_running does not show the process';
+    'returns the plan that a process is executing, in the text format of EXPLAIN ANALYZE, with '
+    'rows, loops, time and state of each node so far; null if clock_running does not show the '
+    'process';

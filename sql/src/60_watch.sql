@@ -1,4 +1,5 @@
--- History of the clock that EXPLAIN ANALYZE reads.
+-- History of the clock that EXPLAIN ANALYZE reads, and events: changes and errors of the clock.  A
+-- background worker observes the clock while clocktiming.watch is on.
 
 CREATE FUNCTION clock_history(
     period text DEFAULT NULL,
@@ -36,7 +37,8 @@ COMMENT ON FUNCTION clock_history(text) IS
     'the view clock_history shows it';
 \only_for pg_monitor FUNCTION clock_history(text)
 
--- Two parts, so that the planner excludes one of them if a condition on per contradicts it.
+-- Two calls with a constant column per, so that a query with the condition per = 'hour' or
+-- per = 'minute' calls the function only once: the planner removes the part that contradicts it.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -51,25 +53,27 @@ CREATE VIEW clock_history AS
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
-    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
-    'which exist after the time of day was set back';
+    'minute of the latest day and per hour of the latest 400 days; if the time of day was set '
+    'back, rows of later times are not shown until then';
 \only_for pg_monitor TABLE clock_history
 COMMENT ON COLUMN clock_history.per IS
     'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
     'merges its minutes';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
-    'number of intervals of clocktiming.watch_interval in which the clock was judged';
-COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
+    'number of intervals in the period; the setting clocktiming.watch_interval is their length';
+COMMENT ON COLUMN clock_history.watched_s IS
+    'part of the period during which the clock was observed, in seconds';
 COMMENT ON COLUMN clock_history.source IS
     'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
+    'cost of a reading right after a sleep, in nanoseconds: mean of the minima of the intervals';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
+    'cost of a reading that follows other readings, in nanoseconds: mean of the minima of the '
+    'intervals';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
-    'median of each interval, averaged';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
@@ -77,15 +81,15 @@ COMMENT ON COLUMN clock_history.lags IS
 COMMENT ON COLUMN clock_history.gaps IS
     'number of pauses during which both the clock and the reference clock advanced';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
-    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
-    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
+    'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';
 COMMENT ON COLUMN clock_history.sync_offset_us IS
     'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
 COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
     'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
 COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
 COMMENT ON COLUMN clock_history.sample IS
-    'durations between readings, at most 24 distinct ones, as a clock_sample';
+    'durations between successive readings, of at most 24 different lengths, as a clock_sample';
 
 CREATE FUNCTION clock_events(
     OUT at timestamptz,
@@ -134,15 +138,17 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- These events affect timings while they last.
+                -- Events of these kinds make timings wrong as long as they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- These events may never end.  They affect a period only if they start or end in
-                -- it, because timings before and after a change cannot be compared.
+                -- The server reads another clock.  Timings before and after this change cannot be
+                -- compared, so only a period in which the event starts or ends is affected.  The
+                -- event may never end.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- The same applies to the cost.  A higher cost also affects timings while it lasts.
+                -- A changed cost of a reading.  A period in which it starts or ends is affected, as
+                -- above.  If the cost is higher, all timings are affected as long as it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision
@@ -153,15 +159,18 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours before the first minute.  They are not read if the period begins after it.
+        -- Hours are used only before the first minute.  If the period begins after that minute, the
+        -- condition on "from" is false, and clock_history('hour') is not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- Adds up the watched time in the overlap of each piece with the period.  Assumes that as
-        -- much as possible of a minute's watched time is in the overlap.  Subtracts epochs, because
-        -- subtracting a time from infinity is an error before PostgreSQL 17.
+        -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
+        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
+        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
+        -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision
@@ -193,6 +202,6 @@ BEGIN ATOMIC
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
-    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
-    'track_io_timing, are reliable, and which events make them unreliable';
+    'returns whether timings that were measured in a period, for example by pg_stat_statements, '
+    'auto_explain and track_io_timing, are reliable, and which events make them unreliable';
 \only_for pg_monitor FUNCTION clock_trust(timestamptz, timestamptz)

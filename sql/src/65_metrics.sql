@@ -1,4 +1,5 @@
--- Metrics for monitoring.  Nothing is measured for them.
+-- Metrics for monitoring systems such as Prometheus.  They are read from the history of the clock
+-- and from the statistics of plans, without measuring.
 
 CREATE FUNCTION clock_metrics(
     format text DEFAULT 'prometheus',
@@ -11,8 +12,8 @@ CREATE FUNCTION clock_metrics(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
 AS 'MODULE_PATHNAME', 'clock_metrics';
 COMMENT ON FUNCTION clock_metrics(text) IS
-    'lists metrics of the clocks, as the view clock_metrics shows them, for a format of '
-    'clock_metrics_text(); measures nothing';
+    'lists metrics of the clocks, as the view clock_metrics shows them, with names that conform to '
+    'the format prometheus or openmetrics; measures nothing';
 \only_for pg_monitor FUNCTION clock_metrics(text)
 
 CREATE VIEW clock_metrics AS

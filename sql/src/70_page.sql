@@ -1,16 +1,23 @@
--- An HTML page about the clocks.
+-- clock_page() returns an HTML page about the clocks, which is built by a single query.
 
--- Classes of the style sheet: .v verdict; .plot chart, with .g grid, .b band, .w mean, .e events,
--- .m marks of events, .x and .y labels; .key and .k legend of a chart; .n table of numbers, with
--- .t text; .h histogram; .ev table of events; .sr text for screen readers only.
+-- Classes of the page's style sheet:
+--   .v            verdict; .ok, .bad and .unk choose its colour
+--   .plot         chart: path .g grid, .b band from minimum to maximum, .w line of means, .e
+--                 periods of events; .m mark of an event, .x and .y labels of the axes
+--   .key, .k      legend of a chart, and the symbol in it that stands for an event
+--   .n            table of numbers; .t is a cell of text in it
+--   .h            histogram
+--   .ev           table of events
+--   .sr           text for screen readers only
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- If the clocks are not watched, calls of clock_history() would raise an error. PostgreSQL does
-    -- not call it if a condition that uses no columns of it is false.
+    -- If the clocks are not watched, a call of clock_history() raises an error.  The condition
+    -- k.watched prevents the call: it uses no column of clock_history, so PostgreSQL evaluates it
+    -- first, and does not scan the function if it is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -21,7 +28,8 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ),
 
--- Charts: x in buckets, y in percent from the top
+-- Charts of the cost of a warm reading.  A chart shows a span of time ("spans"), divided into
+-- buckets.  x is a bucket's number, y is in percent of the chart's height, from the top.
 spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began
     FROM (VALUES (1, 'last day', 'minute', interval '1 day', 288.0, 300.0, '5 minutes', 'day', interval '6 hours'),
@@ -61,7 +69,8 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- At most one mark per thirtieth of the width, so that they do not overlap
+    -- Merges the events in each thirtieth of the chart's width into one mark, so that marks do not
+    -- overlap.
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -94,7 +103,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- Table of figures: a column per span
+-- Table of minima, maxima and totals, with a column for each span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -120,7 +129,7 @@ totals AS (
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- Clocks and machine
+-- Section about the clocks of the last day and the machine.  All samples of a clock are merged.
 samples AS (
     SELECT h.at, h.warm_ns, h.cold_ns, h.sample, h.sample::jsonb AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
@@ -128,7 +137,7 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- Skips samples without durations.
+    -- Skips samples without durations.  "readings" counts durations and backward steps.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
@@ -267,7 +276,7 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
      (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-    'returns an HTML page about this server''s clocks: whether timings of the last day are '
-    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
-    'timing, and the plan nodes with the longest times; measures nothing';
+    'returns an HTML page about this server''s clocks: reliability of timings of the last day, cost '
+    'of a reading and events during the last day and the last 400 days, cost of timing for the '
+    'server''s work, and the ten plan nodes with the longest self times; measures nothing';
 \only_for pg_monitor FUNCTION clock_page()

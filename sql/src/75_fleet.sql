@@ -1,4 +1,5 @@
--- Fleets: clocks of many servers.
+-- A fleet: the servers whose clocks one database asks for, by dblink.  Each is a foreign server of
+-- the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -14,8 +15,8 @@ BEGIN ATOMIC
                ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
-    'internal: returns the latest minute of clock_history, without its sample, and the result of '
-    'clock_trust() for the latest hour';
+    'internal: returns, as one object, the latest minute of clock_history without its sample, the '
+    'result of clock_trust() for the latest hour, and the server''s version';
 \only_for pg_monitor FUNCTION internal_clock_state()
 
 CREATE FUNCTION clock_fleet_add(
@@ -67,8 +68,8 @@ BEGIN
         EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
                        CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raises the error again without its context, which contains the statement with the
-        -- password.
+        -- Raises the error again, but without its context, because the context contains the
+        -- statement and with it the password.
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
             hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
@@ -79,17 +80,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
-    'DROP SERVER ... CASCADE removes it';
+    'adds a server to the fleet, whose servers clock_fleet shows: creates a foreign server of '
+    'dblink_fdw and a user mapping; DROP SERVER ... CASCADE removes the server from the fleet';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Timeouts: connect_timeout limits a connection, and statement_timeout on the other server limits
--- an answer.  If that server does not respond, this function gives up one second later.  It asks no
--- further servers when failed ones have cost 30 s.
+-- Asks up to at_once servers at the same time, by asynchronous queries of dblink.  Three timeouts
+-- limit the time:
+-- * The option connect_timeout of the foreign server limits the time for connecting.
+-- * On the asked server, statement_timeout limits the query to "seconds".  If no answer has arrived
+--   one second after that, this function reports an error for that server.
+-- * When failed servers have cost 30 s in total, no further servers are asked.
 --
--- After a timeout, the function disconnects, and client_connection_check_interval makes the other
--- server end the query.  It does not call dblink_cancel_query(), because before PostgreSQL 17 that
--- waits without limit for a server that does not respond.
+-- After a timeout, this function disconnects.  client_connection_check_interval makes the asked
+-- server end the query then.  This function does not call dblink_cancel_query(), because before
+-- PostgreSQL 17 that waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -113,27 +117,27 @@ DECLARE
     script text;
     own_schema name;
     dblink_schema name;
-    -- Of each server:
-    servers text[];
-    timeouts integer[];         -- connect_timeout in seconds; null: none
-    began timestamptz[];
-    results integer[];          -- number of received results; null: not connected
+    -- Arrays with an element for each server of the fleet:
+    servers text[];             -- name
+    timeouts integer[];         -- connect_timeout in seconds; null if none
+    began timestamptz[];        -- time when connecting began
+    results integer[];          -- number of received results; null if not connected
     sent_at double precision[]; -- value of "slept" when the script was sent
-    -- Of the current server:
-    connection text;
-    rows text[];
-    answers jsonb[];
+    -- Variables of the server that the loop is handling:
+    connection text;            -- name of dblink's connection
+    rows text[];                -- rows of a result
+    answers jsonb[];            -- rows to return; null while there is no answer
     state text;
     detail text;
     context text;
-    -- Of all servers:
-    asked integer[] := '{}';
-    last integer := 0;
+    -- Other variables:
+    asked integer[] := '{}';        -- numbers of the servers that are being asked
+    last integer := 0;              -- number of the server that was added last
     i integer;
     busy integer;
-    idle boolean;
-    slept double precision := 0;    -- total time of pg_sleep() in seconds
-    lost interval := '0';           -- time that failed servers have cost
+    idle boolean;                   -- nothing was sent or received: sleep
+    slept double precision := 0;    -- total time of pg_sleep() so far, in seconds
+    lost interval := '0';           -- time that failed servers have cost so far
 BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
@@ -143,8 +147,9 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Uses only servers of superusers, of the current user, and of the extension's owner, because
-    -- an owner can direct the connection to any host.
+    -- Selects only foreign servers that a superuser, the current user or the extension's owner
+    -- owns.  The owner of a foreign server chooses its host, so any other user could make the
+    -- caller connect to a host of his.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -220,7 +225,8 @@ BEGIN
                         EXECUTE get_result INTO rows USING connection;
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
-                            -- convert_to() raises an error if the text is not in the encoding.
+                            -- Checks the encoding: convert_to() raises an error if the text is
+                            -- invalid in the database's encoding.
                             SELECT array_agg(convert_from(convert_to(r.value, encoding),
                                                           encoding)::jsonb)
                             INTO answers FROM unnest(rows) r(value);
@@ -235,13 +241,14 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- If the other server has cancelled the query, the error's context names the
-                -- connection.  Else this session was cancelled.
+                -- Either the other server or this session was cancelled.  If it was the other
+                -- server, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- The message of a server that refuses a connection may be in any encoding.
+                    -- convert_to() raises an error if it is not in the database's.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
@@ -277,9 +284,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-    'executes a query that returns a column of JSON on all servers of the fleet by dblink, with '
-    'clocktiming''s schema as search_path: a row for each row of an answer, and a row for each '
-    'server without an answer, with the error if there is one';
+    'executes a query on all servers of the fleet by dblink, with clocktiming''s schema as '
+    'search_path; the query must return one column of JSON; returns a row for each row of a '
+    'server''s answer, or one row if there is no answer, with the error if there is one';
 \only_for pg_monitor FUNCTION clock_fleet_ask(text, double precision)
 
 CREATE FUNCTION clock_fleet(
@@ -424,6 +431,6 @@ BEGIN ATOMIC
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
-    'of the clock, or whose timings are unreliable while those of most servers are reliable';
+    'returns the servers of the fleet whose cost of a reading or whose clock rate is an outlier '
+    'among the servers, or whose timings are unreliable while those of most servers are reliable';
 \only_for pg_monitor FUNCTION clock_fleet_outliers(numeric)

@@ -1,7 +1,8 @@
 -- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.queryid IS
-    'query identifier, that of pg_stat_statements; planid if the server computes none';
+    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
+    'identifiers';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats,clock_node_snapshots}.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.dbname IS
@@ -31,11 +32,13 @@ COMMENT ON COLUMN {clock_history,clock_fleet}.stolen_percent IS
     'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
     'if unknown';
 COMMENT ON COLUMN {clock_history,clock_fleet}.off_cpu_percent IS
-    'share of the observations'' time during which other processes had the CPU, in percent';
+    'share of the time of observing the clock in which other processes had the CPU, in percent';
 COMMENT ON COLUMN {clock_history,clock_fleet}.synchronised IS
-    'true if the kernel''s clock was synchronised all the time; null if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
+    'if unknown';
 COMMENT ON COLUMN {clock_history,clock_fleet}.sync_error_us IS
-    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
+    'if unknown';
 COMMENT ON COLUMN {clock_history,clock_fleet}.kernel_clock_source IS
     'clock source of the kernel; null if unknown';
 COMMENT ON COLUMN {clock_history,clock_fleet}.hypervisor IS

@@ -3,11 +3,13 @@
  * custom_scan.c
  *	  A test extension with custom plan nodes.
  *
- * A table named custom_N is scanned by the server's scan below a custom node, which returns one row
- * in N, or none if N is 0.  It adds the other rows to "tuplecount" of its instrumentation, as a
- * foreign data wrapper does with rows that it changed remotely.
+ * Scans of a table named custom_N have a custom node above the server's sequential scan.  The
+ * custom node returns one row in N, or none if N is 0.  It adds the rows that it does not return
+ * to "tuplecount" of its instrumentation, as a foreign data wrapper does with rows that it has
+ * changed remotely.
  *
- * Below Gather each process scans the whole table, so that the counts are reproducible.
+ * Below Gather, each process scans the whole table, so that the numbers of rows are the same each
+ * time.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +63,7 @@ custom_next(CustomScanState *node)
 	return ExecStoreVirtualTuple(to);
 }
 
-/* the child has evaluated the quals */
+/* Returns true, because the child has already checked the conditions of the scan. */
 static bool
 custom_recheck(CustomScanState *node, TupleTableSlot *slot)
 {
@@ -143,7 +145,7 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
-	path->path.total_cost = 1.0 / (workers + 1);	/* so that this path is the cheapest */
+	path->path.total_cost = 1.0 / (workers + 1);	/* the planner chooses this path */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	path->custom_private = list_make1_int(n);

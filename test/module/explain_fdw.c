@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * explain_fdw.c
- *	  A test extension for EXPLAIN options: a foreign data wrapper that rejects options that no
- *	  statement can have, and an EXPLAIN that is executed without a statement.
+ *	  A test extension for options of EXPLAIN.
  *
- * The foreign tables have one integer column and three rows.
+ * The foreign data wrapper option_fdw raises an error if its ExplainForeignScan is called with
+ * options that no EXPLAIN statement can have.  Its tables have one integer column and three rows.
+ * explain_without_statement() executes EXPLAIN as an extension may do, without ProcessUtility().
  *
  *-------------------------------------------------------------------------
  */
@@ -102,7 +103,7 @@ fdw_end(ForeignScanState *node)
 	(void) node;
 }
 
-/* ParseExplainOptionList() would reject these options. */
+/* Raises an error for options that ParseExplainOptionList() rejects in a statement. */
 static void
 fdw_show(ForeignScanState *node, ExplainState *es)
 {

@@ -1,24 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * known_work.c
- *	  Work of known length: functions that keep the CPU busy for a requested
- *	  time, and add up how long that took.
+ *	  A test extension with functions that keep the CPU busy for a requested time ("work"), and add
+ *	  up how long they have really worked.
  *
- * known_work(slot, progress) works, and returns progress.
- * known_rows(slot, n) returns 1 to n, and works before each of them.
- * known_compare(a, b) compares integers, and works in slot 0.
- * known_trigger() works in the slot that is its argument.
+ * The times are added up by slot.  A slot is a number that the query passes to the function:
+ * - known_work(slot, progress) works, and returns progress;
+ * - known_rows(slot, n) returns the rows 1 to n, and works before each of them;
+ * - known_compare(a, b) compares integers, and works in slot 0;
+ * - known_trigger(slot) is a trigger that works.
  *
- * known_work.ns is about the mean time of a call in nanoseconds.  With 0, a call does not wait, but
- * does everything else: this is the empty function, which shows the executor's own time.
- * known_work.kind is how the times of calls differ.  progress is the part of all calls that is
- * done, in 1/1000, or the number of the loop.  Functions without that argument count their calls
- * instead.
+ * known_work.ns is the approximate mean time of a call in ns.  If it is 0, a call does everything
+ * except for the work.  Such calls measure the executor's own time.
+ *
+ * known_work.kind says how the times of the calls differ, see below.  Some kinds depend on the
+ * progress of the query.  The argument "progress" is the share of all calls that have been made,
+ * in thousandths, or the number of the loop.  Functions without this argument derive it from the
+ * number of their calls.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
- * their time, and for how much of that the process was off the CPU.  The sums are in a file that
- * each process maps, so they include those of parallel workers, and the module need not be
- * preloaded.
+ * their total time, and how much of it the process was off the CPU.  All processes keep the sums
+ * in a file that they map.  So the sums include those of parallel workers, and the library need
+ * not be preloaded.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,22 +61,25 @@ void		_PG_init(void);
 #define PROCESSES		32
 
 /*
- * Difference of two readings, in ns, above which the kernel is asked whether the process was off
- * the CPU. An iteration takes about 30 ns, a switch to another process more.
+ * If two successive readings differ by more than this, in ns, the process may have been off the
+ * CPU, and its CPU time is read.  An iteration of the loop in work() takes about 30 ns, a switch
+ * to another process takes longer than this limit.
  */
 #define INTERRUPTED		3000
 
 typedef struct Sum
 {
-	int64		calls;
-	int64		ns;
-	int64		preempted_ns;	/* part of ns that the process was off the CPU */
+	int64		calls;			/* number of calls */
+	int64		ns;				/* total time of the calls */
+	int64		preempted_ns;	/* part of ns in which the process was off the
+								 * CPU */
 } Sum;
 
 typedef struct Sums
 {
 	pg_atomic_uint32 generation;	/* number of resets */
-	pg_atomic_uint32 processes; /* processes with sums since the latest reset */
+	pg_atomic_uint32 processes; /* number of processes that have used a slot
+								 * since the latest reset */
 	Sum			of[PROCESSES][SLOTS];
 } Sums;
 
@@ -91,12 +97,13 @@ typedef enum Kind
 static const struct config_enum_entry kinds[] = {
 	{"constant", KIND_CONSTANT, false},
 	{"exponential", KIND_EXPONENTIAL, false},
-	{"lognormal", KIND_LOGNORMAL, false},	/* sigma 1.5 */
+	{"lognormal", KIND_LOGNORMAL, false},	/* with sigma = 1.5 */
 	{"rare", KIND_RARE, false}, /* one call in 1000 takes 300 times as long */
 	{"beginning", KIND_BEGINNING, false},	/* the first tenth takes 10 times
 											 * as long */
 	{"end", KIND_END, false},	/* the last tenth takes 10 times as long */
-	{"bimodal", KIND_BIMODAL, false},	/* loops take 0.2 or 1.8 times as long */
+	{"bimodal", KIND_BIMODAL, false},	/* 0.2 times the mean for even
+										 * "progress", 1.8 times for odd */
 	{NULL, 0, false}
 };
 
@@ -104,12 +111,12 @@ static int	kind = KIND_CONSTANT;
 static double mean_ns = 0;
 
 static Sums *sums = NULL;
-static Sum *own = NULL;			/* sums of this process, one per slot */
-static uint32 own_generation = 0;
+static Sum *own = NULL;			/* sums of this process, by slot */
+static uint32 own_generation = 0;	/* Sums.generation when it reserved them */
 
-static int64 ended = 0;			/* end of the latest call */
+static int64 ended = 0;			/* time of the end of the latest call */
 
-/* Time of the latest reading of the thread's CPU time, and its value. */
+/* When the CPU time was last read, and its value then, both in ns. */
 static int64 preemption_read_at = 0;
 static int64 preemption_cpu = 0;
 
@@ -123,9 +130,11 @@ clock_ns(clockid_t clock)
 }
 
 /*
- * Returns how long the process was off the CPU between two readings, the second of which is the
- * present. The result may include time since the kernel's counter was last read, which is short,
- * because the counter is read whenever two readings are far apart.
+ * Returns how long the process was off the CPU between two readings of the clock, of which the
+ * second is the current time.  Computes the time off the CPU since the CPU time was last read, and
+ * limits it to the difference of the readings.  So the result may contain earlier times off the
+ * CPU.  These are short, because the CPU time is read whenever two successive readings are far
+ * apart.
  */
 static int64
 off_the_cpu(int64 before, int64 now)
@@ -138,7 +147,10 @@ off_the_cpu(int64 before, int64 now)
 	return Max(Min(off, now - before), 0);
 }
 
-/* Reads the clock, and adds the time off the CPU since the previous reading to *preempted. */
+/*
+ * Returns the current time.  If much time has passed since the previous reading, adds the time off
+ * the CPU to *preempted.
+ */
 static inline int64
 next_reading(int64 before, int64 *preempted)
 {
@@ -166,7 +178,7 @@ map_sums(void)
 	}
 }
 
-/* Reserves sums for this process. */
+/* Reserves the sums of this process in the file. */
 static pg_noinline void
 claim_sums(void)
 {
@@ -234,8 +246,9 @@ work(int slot, int64 progress)
 	while ((double) (now - start) < requested);
 
 	/*
-	 * the end of the loop is a mispredicted branch, which the empty function
-	 * lacks
+	 * Reads the clock once more after the loop: the loop's end is a
+	 * mispredicted branch, whose time belongs to the work, because calls
+	 * without work do not have it.
 	 */
 	now = next_reading(now, &preempted);
 	own[slot].calls++;

@@ -1,24 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * node_tracer.c
- *	  A test extension that replaces the functions of plan nodes, as pg_tracing
- *	  does.
+ *	  A test extension that replaces the ExecProcNode functions of plan nodes,
+ *	  as pg_tracing does.
  *
- * node_tracer.mode:
+ * The setting node_tracer.mode says how:
  *	 off	replaces nothing
- *	 one	saves the root's function only; each node's first call restores that
- *			function and calls it
- *	 each	saves each node's function; the first call restores it
- *	 wrap	saves each node's function; every call goes through the wrapper
- *	 share	each node's first child counts in the node's instrumentation
- *	 own	replaces each node's function, and does the server's work itself
+ *	 one	replaces each node's function by a wrapper, which the first call of
+ *			the node replaces by the former function of the root
+ *	 each	likewise, but by the former function of the node itself
+ *	 wrap	replaces each node's function by a wrapper, which remains
+ *	 share	replaces no function, but makes each node's outer child use the
+ *			instrumentation of the node
+ *	 own	replaces each node's function by one that neither calls the former
+ *			function nor the server's wrapper, but does the same work
  *
- * node_tracer_calls() returns the number of calls of nodes it has seen.
+ * node_tracer_calls() returns the number of calls of the wrappers so far.
  *
- * With node_tracer.explain = on, it also explains each plan before
- * ExecutorFinish(), and node_tracer_plan() returns the latest one, of another
- * statement.  node_tracer_explain(n) returns n, and explains the plan that is
- * being executed.
+ * If node_tracer.explain is on, plans are explained before ExecutorFinish().
+ * node_tracer_plan() returns the latest one.  node_tracer_explain(n) explains
+ * the plan that is being executed, discards the output, and returns n.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,7 +65,7 @@ static const struct config_enum_entry modes[] = {
 	{NULL, 0, false}
 };
 
-/* Function of a node, saved during its execution. */
+/* Former function of a node.  The list exists during ExecutorRun(). */
 typedef struct Saved
 {
 	PlanState  *node;
@@ -91,7 +92,7 @@ saved_function(PlanState *node)
 		if (s->node == node)
 			return s->function;
 	}
-	return node->ExecProcNodeReal;	/* during ExecutorFinish() */
+	return node->ExecProcNodeReal;	/* in ExecutorFinish(), without a list */
 }
 
 static TupleTableSlot *
@@ -165,7 +166,10 @@ replace(PlanState *node, void *context)
 static void
 hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
-	/* the server's timers fail if a node starts within another one's call */
+	/*
+	 * Requests timers, except for the mode "share": the server's timers fail
+	 * if a node's timer is started again before it was stopped.
+	 */
 	if (mode != MODE_OFF)
 		desc->instrument_options |= mode == MODE_SHARE ? INSTRUMENT_ROWS : INSTRUMENT_TIMER;
 	if (previous_ExecutorStart)

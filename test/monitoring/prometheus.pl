@@ -1,8 +1,10 @@
 
-# Tests the files of monitoring/ with Prometheus and exporters.  Prometheus scrapes a real server by each of Debian's
-# exporters and by clock_metrics_text().  Its values must equal those of clock_metrics, and an alert must fire while the
-# clock is faulty.  burningalchemist's sql_exporter is also tested if it is in PATH.  Debian does not package it:
-# go install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
+# Tests the files of monitoring/ with Prometheus and exporters. Prometheus reads the metrics of a
+# server by each of Debian's exporters, and from clock_metrics_text(). Their values must be those of
+# clock_metrics. An alert must fire while the clock is faulty.
+#
+# If burningalchemist's sql_exporter is in PATH, it is tested, too. Debian has no package of it: go
+# install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
 
 use strict;
 use warnings;
@@ -20,7 +22,7 @@ use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
-# Position of the process id in the control file of test/shim/drift_clock.c, which describes all positions.
+# Position of the process id in the control file of test/shim/drift_clock.c
 use constant PID => 0;
 
 my %packages = (
@@ -91,7 +93,7 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE TABLE "a""b" (a int); SET clocktiming.track = on; INSERT INTO "a""b" VALUES (1)');
 $node->poll_query_until('postgres', q{SELECT value = 1 FROM clock_metrics WHERE name = 'pg_clock_watched'}) or die 'the clock is not watched';
 
-# Exporters, on ports of their own
+# Exporters, each on a port of its own
 my @jobs = (is_there('sql_exporter') ? 'burningalchemist' : (), qw(openmetrics postgres_exporter sql_exporter));
 my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } ('prometheus', @jobs);
 my ($host, $pg_port) = ($node->host, $node->port);
@@ -120,7 +122,8 @@ run_in_background('openmetrics', sub {
 });
 close($listen);
 
-# Prometheus with the files of monitoring/.  Only ports and intervals are changed, and alerts lose their delay ("for").
+# Prometheus with the files of monitoring/. Its copies have other ports and shorter intervals, and
+# alerts without delay ("for").
 put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
 $config = slurp_file("$monitoring/prometheus.yml");
 my ($head, @all) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
@@ -130,7 +133,8 @@ put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 
 run_in_background('prometheus', 'prometheus', "--config.file=$directory/prometheus.yml", "--storage.tsdb.path=$directory/data",
 	"--web.listen-address=127.0.0.1:$port{prometheus}", '--storage.tsdb.retention.time=1h');
 
-# Executes a query in Prometheus.  Returns a hash per result, with its labels, and its value as "value".
+# Executes a query of Prometheus. Returns a hash of labels for each result, with its value as
+# "value".
 sub ask
 {
 	my ($promql) = @_;
@@ -167,7 +171,8 @@ is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1
 my $metadata = decode_json($http->get("http://127.0.0.1:$port{prometheus}/api/v1/targets/metadata?" . $http->www_form_urlencode({ match_target => '{job="openmetrics"}' }))->{content})->{data};
 is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows what is a counter');
 
-# All metrics that alerts and the dashboard use exist, and Prometheus accepts the dashboard's queries.
+# All metrics that alerts and the dashboard use must exist. Prometheus must accept the queries of
+# the dashboard.
 my %known = map { $_ => 1 } slurp_file("$monitoring/clocktiming.collector.yml") =~ /metric_name: (\w+)/g;
 my @exprs = map { $_->{expr} } map { @{ $_->{targets} } } @{ decode_json(slurp_file("$monitoring/dashboard.json"))->{panels} };
 s/\$instance/.*/ foreach @exprs;
@@ -175,7 +180,7 @@ is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /exp
 is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'the dashboard asks for what Prometheus understands');
 is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'and gets answers');
 
-# The clock is faulty for a while, and then correct again.
+# The clock is faulty for a while.
 my $firing = 'ALERTS{alertname="ClockRateWrong", alertstate="firing"}';
 is(values_of($firing), '', 'no alert of a clock that is right');
 $shim->write(PID, ClockShim::watcher($node), 1_000_000, ClockShim::ahead_ns() - int(ClockShim::raw_ns() / 1000));
@@ -184,7 +189,7 @@ is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineC
 $shim->write(PID, 0);
 wait_for($firing, '', 'which ends when it is right again');
 
-# The watch is off: an alert fires, and the last results are not exported any more.
+# clocktiming.watch is turned off. An alert must fire, and old values must no longer be exported.
 $node->append_conf('postgresql.conf', 'clocktiming.watch = off');
 $node->restart;
 wait_for('ALERTS{alertname="ClockNotWatched", alertstate="firing"}', in_all(1), 'an alert where nobody watches');

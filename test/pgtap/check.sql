@@ -1,10 +1,11 @@
--- clock_check and clock_advice agree with the figures on which they are based.
+-- clock_check() and clock_advice() agree with the functions whose figures they use.
 BEGIN;
 SELECT * FROM no_plan();
 
--- a call of clock_check as in other test suites
+-- A call of clock_check() as users may write it in their own test suites
 SELECT ok(ok, 'clock_check: ' || check_name)
--- a large max_drift_ppm, because on a busy machine PostgreSQL 19 calibrates the TSC with an error of about 0.1 percent
+-- max_drift_ppm is large, because on a busy machine PostgreSQL 19 calibrates the TSC with an error
+-- of up to 0.1 percent.
 FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm => 10000);
 
 CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
@@ -27,19 +28,19 @@ SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
 SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
--- translate() removes line breaks of the text
+-- translate() removes the line breaks that fit the text to a terminal.
 SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
 FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice WHERE action IS NOT NULL;
 SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name || ': no marks of commands') FROM advice;
--- clock_advice does not change the session's settings
+-- clock_advice() does not change settings of the session.
 SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings WHERE name = 'timing_clock_source';
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'advice where the server reads the system clock');
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
 SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings WHERE name = 'timing_clock_source';
 
--- a cancel ends the whole call, also while the skew is being measured
+-- A cancellation ends the whole call, also while the skew between CPUs is measured.
 CREATE FUNCTION pg_temp.state(statement text) RETURNS text LANGUAGE plpgsql AS
 $$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled THEN RETURN SQLSTATE; END$$;
 SET LOCAL statement_timeout = '800ms';
@@ -47,7 +48,7 @@ SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014', 'a timeout whi
 SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
 
--- no false alarm: a clock that the vDSO reads is fast, whatever its name
+-- No false warning: if the vDSO can read a clock, the clock is fast, whatever its name is.
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
 WHERE a.check_name = 'cost' AND s.read_by = 'vDSO' AND s.cost_ns < 100;

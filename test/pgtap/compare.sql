@@ -1,4 +1,4 @@
--- clock_compare: costs of clocks, compared by measuring them alternately.
+-- clock_compare(): costs of clocks, which it measures alternately.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -12,7 +12,7 @@ SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, ver
                     difference_high_ns, difference_margin_percent) = CASE ordinality WHEN 1 THEN 8 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 SELECT ok(pooled_stddev_ns IS NULL, source || ': no pooled deviation without Student''s test') FROM compared;
--- tolerances, because each figure is rounded separately
+-- Allows for rounding, because each figure is rounded separately.
 CREATE TEMP VIEW pair AS
     SELECT c.*, f.min_ns AS first_min_ns, f.max_ns AS first_max_ns, f.median_ns AS first_median_ns
     FROM compared AS c, compared AS f WHERE c.ordinality > 1 AND f.ordinality = 1;
@@ -27,13 +27,13 @@ SELECT ok(abs(difference_percent - difference_ns / first_median_ns * 100) <= 0.0
 SELECT is(verdict, CASE WHEN p_value < 0.05 THEN 'difference' ELSE 'no difference proven' END,
           source || ': the verdict is that of p') FROM pair;
 
--- a system call costs more than an instruction; the medians differ even if other processes disturb the
--- measurement
+-- A system call costs more than an instruction. The medians differ even if other processes disturb
+-- the measurement.
 SELECT cmp_ok(r.median_ns, '<', g.median_ns, 'an instruction costs less than a system call')
 FROM compared AS r, compared AS g WHERE r.source IN ('rdtsc', 'cntvct') AND g.source = 'getrusage';
--- costs agree with those of clock_survey. Totals are compared, because a disturbance multiplies a
--- single cost. The minimum of three alternate surveys and comparisons is used, because other processes
--- can slow one of them down.
+-- Costs agree with those of clock_survey(). Other processes may slow down a measurement, so the
+-- minimum of three alternate surveys and comparisons is used. Sums over the clocks are compared,
+-- because a disturbance may multiply the cost of a single clock.
 CREATE TEMP TABLE costs AS
     SELECT source, min(min_ns) AS compared_ns, min(cost_ns) AS surveyed_ns
     FROM generate_series(1, 6) AS turn,
@@ -47,17 +47,17 @@ SELECT cmp_ok(percentile_cont(0.5) WITHIN GROUP (ORDER BY compared_ns / surveyed
 SELECT cmp_ok(corr(ln(compared_ns), ln(surveyed_ns)), '>', 0.7::double precision,
               'what costs more costs more in both') FROM costs;
 
--- Student's t test of the means
+-- Student's t-test of the means
 CREATE TEMP TABLE students AS SELECT * FROM clock_compare('{system, getrusage}', 0.05, 'student') WITH ORDINALITY;
 SELECT ok(abs(b.difference_ns - (b.mean_ns - a.mean_ns)) <= 0.0002, 'the difference of means')
 FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
--- both samples have the same n, so the pooled variance is the mean of their variances
+-- Both samples have the same n, so the pooled variance is the mean of their variances.
 SELECT ok(abs(b.pooled_stddev_ns ^ 2 - (b.stddev_ns ^ 2 + a.stddev_ns ^ 2) / 2) <= 0.001 * b.pooled_stddev_ns + 0.001, 'pooled')
 FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
--- the number of samples does not depend on the duration
+-- The number of samples does not depend on the duration.
 SELECT ok(count(*) = 2 AND bool_and(n = 100), 'the shortest duration') FROM clock_compare('{system, getrusage}', 0.000001);
 
--- comparing stored runs by the cost of a reading
+-- Stored runs are compared by the cost of a reading.
 CREATE TEMP TABLE runs AS
     SELECT source, clock_measure(source, 0.05) AS run FROM unnest('{time, getrusage}'::text[]) AS source, generate_series(1, 5);
 CREATE TEMP TABLE stored AS
@@ -68,9 +68,9 @@ SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its
 FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
--- p is 2/252 for distinct values. If some of the costs are equal, as on an idle machine, p is that of
--- the normal approximation: by R's wilcox.test 0.0119 for two equal values, and 0.0040 if all five of
--- each array are equal
+-- For five different values in each array, p is 2/252. On an idle machine some costs are equal.
+-- Then p is that of the normal approximation: by R's wilcox.test 0.0119 for two equal values, and
+-- 0.0040 if all five values of each array are equal.
 SELECT ok(verdict = 'difference' AND difference_ns > 0 AND pooled_stddev_ns IS NULL
           AND p_value BETWEEN CASE WHEN equal THEN 0.0039 ELSE 0.0079 END AND CASE WHEN equal THEN 0.0120 ELSE 0.0080 END,
           'runs of a call that costs more')

@@ -1,4 +1,4 @@
--- clock_drift and clock_monitor: properties of every drift and every interval.
+-- clock_drift() and clock_monitor(): properties that hold for every drift and every interval.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -18,8 +18,9 @@ SELECT cmp_ok(duration_s, '>=', 0.1, source || ': it lasted as long as it was to
 SELECT cmp_ok(drift_margin_ppm, '>', 0.0, source || ': there is an interval') FROM drift;
 SELECT cmp_ok(residual_max_ns, '>=', 0.0, source || ': the largest residual') FROM drift;
 SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': brackets by system calls have a width') FROM drift;
--- drifts are limited: NTP changes the rate of clocks by up to 500 ppm. On PostgreSQL 19, the error of
--- the server's TSC frequency, which clock_platform shows, is subtracted.
+-- Drifts are limited, because NTP changes the rate of a clock by at most 500 ppm. On PostgreSQL 19,
+-- the server may assume a wrong frequency of the TSC. clock_platform shows this error, and it is
+-- subtracted.
 SELECT cmp_ok(abs(drift_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RDTSC%' THEN 1e6 * (
            (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
            / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') - 1) ELSE 0 END),
@@ -30,25 +31,26 @@ SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift WHERE sourc
           0, 'correct clocks do not step');
 SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_max_ns > 0) AND (lags > 0) = (lag_max_ns > 0),
           source || ': steps have a size') FROM drift;
--- the margin is not smaller than the resolution of the clock
+-- The margin is at least as large as the resolution of the clock makes it.
 SELECT cmp_ok(drift_margin_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric, d.source || ': its resolution is in the interval')
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
 
--- some drifts are known to be 0. One interval in twenty may miss the truth, so five of nine do in one of
--- 30000 cases
+-- Some drifts are known to be 0. An interval misses the truth in one of 20 cases. Five of nine
+-- intervals miss it in one of 30,000 cases.
 SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(d.drift_ppm) - d.drift_margin_ppm), '<=', 0.0, format('%s does not drift against %s', v.a, v.b))
 FROM (VALUES ('monotonic_raw', 'kernel'), ('rdtsc', 'rdtscp'), ('cntvct', 'cntvct_isb'), ('boottime', 'monotonic')) AS v (a, b)
     JOIN clock_sources AS s ON s.source = v.a AND s.available,
     generate_series(1, 9) AS n,
     LATERAL clock_drift(v.a, 0.1 + 0 * n, v.b) AS d
 GROUP BY v.a, v.b ORDER BY v.a;
--- exchanging clock and reference changes the sign, in most of five measurements of each
+-- If clock and reference are exchanged, the sign of the drift changes. Compares medians of five
+-- measurements.
 SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(a.drift_ppm + b.drift_ppm) - a.drift_margin_ppm - b.drift_margin_ppm),
               '<=', 0.001, 'a drift seen from the other clock')
 FROM generate_series(1, 5) AS n, LATERAL clock_drift('system', 0.05 + 0 * n, 'instr_time') AS a,
     LATERAL clock_drift('instr_time', 0.05 + 0 * n, 'system') AS b;
 
--- the shortest run
+-- The shortest run
 SELECT is(source || ' ' || (pairs + rejected >= 30), 'system true', 'a few pairs even in the shortest time')
 FROM clock_drift(duration => 0.000001);
 
@@ -69,13 +71,13 @@ FROM monitor AS m JOIN clock_sources AS c USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage', 'realtime_coarse', 'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(abs(against_reference_us), '<=', 2.0, format('monotonic_raw after %s s: the same clock', elapsed_s))
 FROM monitor WHERE source = 'monotonic_raw' AND bracket_ns < 1000;
--- ALL omits the reference
+-- ALL means all clocks except for the reference.
 SELECT is((SELECT array_agg(DISTINCT m.source ORDER BY m.source) FROM clock_monitor('{ALL}', 0.01, 0.01, 'system') AS m),
           (SELECT array_agg(source ORDER BY source) FROM clock_sources WHERE available AND source <> 'system'),
           'all but the reference');
 SELECT is((SELECT array_agg(m.source) FROM clock_monitor('{system,instr_time,SYSTEM}', 0.01, 0.01) AS m),
           '{system,instr_time}', 'each once, in the order given');
--- the run does not wait for the rest of the duration
+-- If the rest of the duration is shorter than an interval, the run does not wait for it.
 SELECT is((SELECT count(*)::int FROM clock_monitor('{system}', 0.0199, 0.01)), 1, 'whole intervals only');
 
 SELECT * FROM finish();

@@ -1,4 +1,4 @@
--- clock_explain: properties of every plan, on any machine.
+-- clock_explain(): properties that hold for every plan, on any machine.
 \set ON_ERROR_STOP on
 SELECT * FROM no_plan();
 
@@ -11,7 +11,7 @@ CREATE INDEX u_i ON u (i);
 CREATE TEMP TABLE empty (i integer, k integer);
 CREATE TEMP TABLE p (i integer PRIMARY KEY, r integer);
 INSERT INTO p SELECT i, r FROM t;
--- a table for statements that write; no other query reads it, so that plans do not change
+-- The table of the statements that write. No other query reads it, so that plans do not change.
 CREATE TEMP TABLE w AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE TEMP TABLE parted (i integer, k integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
@@ -21,7 +21,7 @@ INSERT INTO parted SELECT i, i % 10 FROM generate_series(0, 2999) AS i;
 CREATE INDEX ON parted (i);
 ANALYZE t, u, p, w, parted;
 
--- Plans of many shapes: each row is executed with its own settings.
+-- Queries with plans of many shapes, and the settings with which each is executed
 CREATE TEMP TABLE shapes (n integer GENERATED ALWAYS AS IDENTITY, settings text[], query text, writes boolean DEFAULT false);
 INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t'),
@@ -98,7 +98,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t, unnest(ARRAY[1, 2, 3]) AS e WHERE t.i < 10'),
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
     ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
-    -- nodes that are read to the end, and nodes that stop early
+    -- Nodes that are always called until they return no more rows, and nodes that may be stopped
+    -- before
     ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
      'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
     ('{join_collapse_limit=1,enable_mergejoin=off}', 'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
@@ -117,7 +118,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
     ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20'),
-    -- nested loops whose inner side stops at the first match
+    -- Nested loops that stop their inner side at the first match
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
     ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
@@ -128,8 +129,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
      'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
-    -- more nodes than counters of calls; an InitPlan that is executed once, and one that is
-    -- executed repeatedly
+    -- A plan with more nodes than there are counters of calls; an InitPlan that is executed once,
+    -- and one that is executed repeatedly
     ('{enable_mergejoin=off,enable_nestloop=off}',
      'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) JOIN u AS e USING (i) JOIN u AS f USING (i)'
      ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t AS q USING (i)'),
@@ -137,8 +138,8 @@ INSERT INTO shapes (settings, query) VALUES
      'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < u.i AND t.k < (SELECT max(k) FROM t)) AS l WHERE u.i < 50'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_memoize=off}',
      'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
-    -- pass-through nodes, whose calls are not counted after some thousands; and similar nodes that
-    -- are rescanned or stopped
+    -- Nodes that pass on each row of their input. clocktiming stops counting their calls after some
+    -- thousands. Also similar nodes, which are rescanned or stopped.
     ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL SELECT 1) AS s'),
     ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
     ('{}', 'SELECT sum(i) FROM (SELECT i, k FROM t UNION ALL (SELECT i, k FROM parted OFFSET 0) UNION ALL SELECT i, k FROM t) AS s'),
@@ -155,7 +156,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}',
      'SELECT sum(x) FROM (SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 UNION ALL SELECT i FROM u WHERE i < 0 ORDER BY 1 OFFSET 0) AS s'),
     ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}', 'SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 ORDER BY 1 LIMIT 9000');
--- a server may lack the XML library
+-- The server may have been built without libxml.
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
 INSERT INTO shapes (settings, query, writes) VALUES
@@ -170,7 +171,7 @@ INSERT INTO shapes (settings, query, writes) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
      'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET k = 0', true);
 
--- Sets the settings of a shape, and resets all others.
+-- Sets the settings of a query, and resets all others.
 CREATE FUNCTION pg_temp.use(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     setting text;
@@ -183,7 +184,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Returns the nodes of EXPLAIN's own JSON, in its order.
+-- Returns the nodes of EXPLAIN's JSON, in the order of EXPLAIN.
 CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
 RETURNS TABLE (depth_ integer, node_type text, relation text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
 DECLARE
@@ -201,7 +202,7 @@ CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_expla
 CREATE TEMP TABLE lines (n integer, line text, ordinality bigint);
 CREATE TEMP TABLE jsons (n integer, method text, plan jsonb);
 
--- Executes EXPLAIN ANALYZE, and undoes its effects.
+-- Executes EXPLAIN ANALYZE, and rolls back what the statement has written.
 CREATE FUNCTION pg_temp.server_explains(query text, options text, settings text[] DEFAULT '{}') RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -240,7 +241,7 @@ BEGIN
 END $$;
 SELECT pg_temp.explain_all();
 
--- rows and loops are exactly those of EXPLAIN ANALYZE of the same plans
+-- Rows and loops are exactly those of EXPLAIN ANALYZE of the same plan.
 SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got AS g WHERE g.n = s.n AND g.method = m),
           (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text FROM expected AS e WHERE e.n = s.n),
           m || ': nodes and loops of ' || query)
@@ -251,7 +252,8 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
           m || ': rows of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- Text, and JSON as EXPLAIN ANALYZE writes it.
+-- Stores the text of clock_explain_text(), the JSON of clock_explain_json(), and the JSON of
+-- EXPLAIN ANALYZE.
 CREATE FUNCTION pg_temp.texts() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     shape record;
@@ -271,21 +273,21 @@ BEGIN
 END $$;
 SELECT pg_temp.texts();
 
--- figures of text and JSON are those of the rows
+-- The figures in the text and in the JSON are those of the rows.
 SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms), ('self_margin_ms', g.self_margin_ms),
                                           ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
--- no process executed a node for longer than the run
+-- In no process did a node take longer than the run.
 SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
--- calls: rows, and one call at the end of each loop. A loop that stops early lacks the last call; nodes
--- that return no tuples are called once per loop
+-- A node is called once for each row, and once at the end of each loop. If a loop is stopped before
+-- its end, the last call is missing. Nodes that return no tuples are called once per loop.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
              AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
@@ -308,8 +310,8 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AN
           'full: nothing is added to ' || query)
 FROM shapes AS s;
 
--- Reconciled times: no child takes longer than its parent. InitPlans and CTEs are not children
--- here, because any node may execute them.
+-- After reconciliation, no child takes longer than its parent. InitPlans and CTEs are not children
+-- of a certain node here, because any node may be the first to execute them.
 CREATE TEMP VIEW family AS
 SELECT g.n, g.method, g.node, g.total_ms, g.self_ms, c.children, c.children_ms, g.loops
 FROM got AS g, LATERAL (
@@ -329,7 +331,7 @@ SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
              GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) > 0.0001 * (count(*) + 1)), NULL,
           m || ': shares of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
--- a CTE that modifies data is executed to its end after the root's last call
+-- After the root's last call, a CTE that modifies data is executed to its end.
 WHERE query !~ 'RETURNING.*LIMIT';
 SELECT is((SELECT format('%s of %s, the root %s', sum(self_ms), max(run_ms), max(total_ms) FILTER (WHERE node = 1)) FROM got AS g WHERE g.n = s.n AND g.method = m
              HAVING sum(self_ms) NOT BETWEEN max(total_ms) FILTER (WHERE node = 1) - 0.0001 * (count(*) + 1) AND 0.0001 * (count(*) + 1)
@@ -341,8 +343,8 @@ SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
--- The text has a line of clocktiming for each executed node. The JSON has EXPLAIN's keys and
--- clocktiming's keys.
+-- The text has a line of clocktiming for each executed node. The JSON has the keys of EXPLAIN, and
+-- those of clocktiming.
 SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                SELECT line, ordinality, lead(line) OVER w AS next FROM (
                    SELECT line, ordinality FROM lines WHERE lines.n = s.n
@@ -366,14 +368,14 @@ BEGIN
         RETURN QUERY SELECT * FROM pg_temp.key_lists(child, of_server);
     END LOOP;
 END $$;
--- without keys of memory and disk use, which vary
+-- Keys of memory and disk use are omitted, because they differ between executions.
 SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', true) AS k),
           (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method || ': EXPLAIN''s own keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
 SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
            WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
-                           -- an unknown self time has no share
+                           -- A node whose self time is unknown has no share.
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
@@ -389,7 +391,7 @@ FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 -- Resets the settings of the last shape
 SELECT pg_temp.use('{}');
 
--- sampling => 1 times every call; no method has more timed calls than calls
+-- sampling => 1 times each call. No method times more calls than there are.
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
@@ -399,8 +401,8 @@ SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_o
           'sampling => 1 times every call, whatever max_overhead');
 SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
--- The number of timed calls is limited by max_overhead. The minimum of some runs is used: if the process
--- loses the CPU in a timed call, more calls are timed, because the run is longer.
+-- max_overhead limits the number of timed calls. If the process loses the CPU in a timed call, the
+-- run is longer, and more calls may be timed. So the minimum of some runs is checked.
 CREATE TEMP TABLE sampled AS
     SELECT s.max_overhead, min(e.timed_calls) AS timed_calls
     FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead, generate_series(1, 5) AS run) AS s,
@@ -412,25 +414,26 @@ FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01
 SELECT cmp_ok(min(timed_calls), '>', 2000::bigint, 'one call in sampling at least, where that is allowed')
 FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64, max_overhead => 100);
 
--- verify => true finds no difference
+-- verify => true finds no difference.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- method full corrects its times by plain runs
+-- The method full corrects its times by plain executions.
 SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
 
--- A pass-through node is timed, and sampling counts as many calls as isolate.
+-- A node that passes on each row of its input is timed, and sampling counts as many of its calls as
+-- isolate.
 SELECT unnest(ARRAY[
        cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: more calls are timed than the first batches'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
           (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')])
 FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
--- Many nodes with few calls each. Not all of these calls are timed, because timing would add some
--- percent to the run. Half of the nodes have 100 calls or more. If other processes use most of the CPU,
--- more calls are timed, because the run is longer.
+-- A plan with many nodes, half of which have 100 calls or more. Not all of these calls are timed,
+-- because timing would add some percent to the run. If other processes use most of the CPU, the run
+-- is longer, and more calls are timed.
 SELECT unnest(ARRAY[
        cmp_ok(CASE WHEN overhead * (1 - preempted / run) > 0.02 * run THEN median ELSE 0 END, '<', 60, 'many nodes: few calls of each are timed'),
        is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')])
@@ -442,16 +445,17 @@ FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_seri
                  percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer) AS median
              FROM jsonb_array_elements(j #> '{Plan,Plans,0,Plans}') AS n) AS f;
 
--- A function that is declared STABLE but returns random values: each execution has other partitions.
+-- A function that is declared STABLE, but returns random values. So each execution reads other
+-- partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
                clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + ' || g, method => m) AS e
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- The node that does most of the work has the largest share in most of 5 runs. On a busy machine, in
--- most of 25 runs or in their sum: another node's timed call may lose the CPU, and isolate times its
--- nodes in different executions.
+-- The node that does most of the work has the largest share in most of 5 runs. On a busy machine,
+-- it has it in most of 25 runs, or in their sum. The reasons are that another node may lose the CPU
+-- in a timed call, and that isolate times each node in another execution.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     FOR j IN 1 .. 300 LOOP
@@ -475,7 +479,7 @@ FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
             ('SELECT (SELECT count(*) FROM u WHERE u.i <= 3 AND pg_temp.work(t.i)) FROM t WHERE i < 100', 'u'),
             ('SELECT pg_temp.work(i) FROM (SELECT * FROM t WHERE i < 1000 ORDER BY s LIMIT 500) AS x', 'Subquery Scan')) AS v(q, r);
 
--- Nested calls, and calls that fail and are caught.
+-- Calls within calls, and calls that fail and whose error is caught
 SELECT is((SELECT sum(rows) FROM clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$, method => m) WHERE node = 1),
           500::numeric, m || ': nested')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
@@ -505,8 +509,8 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
--- No node's startup time exceeds its total time, or is less than the startup time of the child that it
--- calls first in each loop.
+-- The startup time of a node is at most its total time. It is also at least the startup time of the
+-- child that the node calls first in each loop.
 CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric, child_startup numeric) LANGUAGE sql AS $$
     WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
     SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric,
@@ -532,11 +536,12 @@ BEGIN
 END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- not for isolate, which times each node in another execution
+-- Not for isolate, because it times each node in another execution.
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
--- Triggers: firings are counted as by the server, although only some of them are timed.
+-- Triggers. Their firings are counted as the server counts them, although only some of them are
+-- timed.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
 INSERT INTO referred SELECT generate_series(1, 6000);
 CREATE TEMP TABLE fired (i integer PRIMARY KEY REFERENCES referred, k integer);
@@ -615,7 +620,8 @@ SELECT is((SELECT count(*) FROM jsonb_array_elements(triggers) AS t
            WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000 AND t ->> 'Trigger Name' !~ '^RI_|redundant'), 0::bigint,
           how || ': thousands of firings of a function take time in ' || query)
 FROM firing JOIN firings USING (n);
--- triggers of foreign keys on partitions, which the server opens during the run; each firing scans a table
+-- Triggers of foreign keys on partitions. The server opens them during the run. Each firing scans a
+-- table.
 CREATE TEMP TABLE referred_parted (i integer PRIMARY KEY) PARTITION BY RANGE (i);
 CREATE TEMP TABLE referred_parted_1 PARTITION OF referred_parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE referred_parted_2 PARTITION OF referred_parted FOR VALUES FROM (100) TO (1000);
@@ -627,9 +633,9 @@ SELECT is((SELECT string_agg((t ->> 'Calls') || ' ' || ((t ->> 'Time')::numeric 
           '51 true, 99 true', method || ', ' || sampling || ': firings for partitions take time')
 FROM (VALUES (64, 'sampling'), (1, 'sampling'), (64, 'full'), (64, 'isolate')) AS v(sampling, method);
 
--- Times of triggers. Their loops take most of the statement's CPU time, and the trigger with the longer
--- loop takes longer. One of several runs must have these properties, because interrupts and cold caches
--- may affect the few timed firings.
+-- Times of triggers. Their loops take most of the statement's CPU time, and the trigger with the
+-- longer loop takes longer. Only few firings are timed, and interrupts and cold caches may affect
+-- them. So one of several runs must have these properties.
 CREATE TEMP TABLE busy (heavy integer, light integer);
 CREATE FUNCTION pg_temp.loops() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -669,7 +675,7 @@ SELECT cmp_ok(least, '<', 1.1, what || ': takes no more than all') FROM busy_run
 SELECT cmp_ok(ratio, '>', 2.0, what || ': more than the other one') FROM busy_runs;
 SELECT cmp_ok(light, '>', 0.0, what || ': which takes some, too') FROM busy_runs;
 
--- Triggers that fail, and triggers that explain a statement which fires the same trigger.
+-- Triggers that fail, and triggers that explain a statement that fires the same trigger
 CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 AND NEW.light % 100 = 0 THEN
@@ -696,7 +702,7 @@ BEGIN
 END $$;
 SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
 
--- The server's own statistics of functions are still collected.
+-- The server's own statistics of functions are collected as usual.
 BEGIN;
 SET LOCAL track_functions = 'pl';
 CREATE TRIGGER heavy BEFORE INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops();
@@ -704,7 +710,7 @@ SELECT clock_explain_text('INSERT INTO busy SELECT 1, 1 FROM generate_series(1, 
 SELECT is((SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'loops'), 300::bigint, 'firings are calls of a function');
 ROLLBACK;
 
--- Cursors and portals that stop early
+-- Cursors and portals that are closed before their end
 BEGIN;
 DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= ' || t.i)) FROM t ORDER BY i;
 SELECT is((SELECT count(*) FROM pg_cursors WHERE name = 'c'), 1::bigint, 'a cursor');
@@ -712,8 +718,9 @@ FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
--- Each node that executes a shared subplan has the time of its own calls. A call of nap(i) sleeps for
--- 2 ms, so the node with most of the calls has most of the time, also on a busy machine.
+-- If several nodes execute the same subplan, each has the time of its own calls of it. A call of
+-- nap(i) sleeps for 2 ms. So the node with most of the calls has most of the time, also on a busy
+-- machine.
 CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
 CREATE TEMP TABLE parts (i integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (4);
@@ -742,7 +749,7 @@ FROM users WHERE name <> 'DELETE';
 SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
 SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users WHERE method = 'sampling';
 
--- a long call that is not timed: a node's last call, which removes many rows, or a rare call
+-- A long call that is not timed: the last call of a node, which removes many rows, or a rare call
 CREATE TEMP TABLE many AS SELECT i FROM generate_series(1, 200000) AS i;
 ANALYZE many;
 SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5, 'a long last call: the root is not estimated above the run')
@@ -754,7 +761,7 @@ SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the n
 SELECT ok(max(note) FILTER (WHERE node = 1) ~ 'disturbed: .*ms in a few long calls, or in gaps between timed calls' OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
           'which is said, unless that call was timed by chance') FROM rare;
 
--- a CTE that modifies data and that no node scans is executed at the end
+-- A CTE that modifies data and that no node scans is executed at the end.
 SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER (WHERE node_type = 'Seq Scan')
           AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER (WHERE node_type = 'ModifyTable'),
           m || ', ' || sampling || ': a CTE that is not read: ' || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
@@ -762,32 +769,33 @@ FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
     LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m, allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
--- Several runs: times are their mean, and the margin includes their variation. Two of five runs sleep,
--- but not the last one.
+-- Several runs. The times are means over the runs, and the margins include the differences between
+-- them. Two of the five runs sleep, but not the last one.
 CREATE TEMP SEQUENCE turn;
 CREATE TEMP TABLE series AS SELECT * FROM clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$, runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
 SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series;
 SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series;
 SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series;
--- a node that is executed in some runs only
+-- A node that is executed only in some of the runs
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
 SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
--- with several runs, figures that are equal in all runs are those of one run, and times are consistent
+-- With several runs, a figure that is the same in all of them is that of one run, and times are
+-- consistent.
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)
                   AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)), 'runs: times: ' || q)])
 FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)', 'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 
--- the clock: the processor's counter, or the reason why not
+-- The clock that times plans is the processor's counter, or there is a reason why not.
 CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p LEFT JOIN clock_sources AS c ON c.source = p.value
 WHERE p.name = 'clock_explain_source';
 SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
 SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^Time: '), clock,
           'which the summary line names') FROM timed_by;
--- 64-bit Arm: the counter is used unless reading it is not faster than the system's clock
+-- On 64-bit Arm, the counter is used if it can be read faster than the system's clock.
 SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
 FROM timed_by AS t, clock_platform AS p, clock_sources AS c
 WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct' AND c.available;

@@ -1,4 +1,4 @@
--- Invariants of clock_impact.
+-- clock_impact(): properties that hold on any server.
 SET stats_fetch_consistency = snapshot;
 BEGIN;
 SELECT * FROM no_plan();
@@ -11,7 +11,7 @@ SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'tra
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail), (SELECT array_agg(setting ORDER BY setting) FROM impact),
           'work is timed by these');
 
--- the CPU share agrees with the operations and their time
+-- cpu_percent follows from the number of operations and the time of an operation.
 SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=', 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
               work || ': the cost is that of the operations') FROM detail WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work || ': an operation costs its readings')
@@ -32,7 +32,7 @@ SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no wo
 SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001, work || ': a rate is that of the period')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
--- the total is the sum of its parts; both functions read the same statistics
+-- The total is the sum of its parts. Both calls read the same snapshot of the statistics.
 SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5, i.setting || ': the sum of its parts')
 FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s, max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
@@ -42,7 +42,7 @@ SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * read
 SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d WHERE d.setting = i.setting),
           i.setting || ': the sources of its parts') FROM impact AS i;
 
--- counts are those of the server's statistics
+-- The numbers of operations are those of the server's statistics.
 CREATE FUNCTION pg_temp.counts(query text) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY EXECUTE query;
@@ -70,7 +70,7 @@ SELECT is(d.operations, pg_temp.counts(e.query), d.work || ': as many as the ser
 FROM detail AS d JOIN expected AS e USING (work) WHERE d.statistics <> 'pg_stat_statements';
 COMMIT;
 
--- a known amount of work is counted
+-- A known amount of work is counted.
 RESET stats_fetch_consistency;
 CREATE TEMP TABLE before AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE after (LIKE before);
@@ -80,8 +80,8 @@ SELECT count(*) = 7000 AS sorted FROM (SELECT filler FROM impact_rows ORDER BY f
 RESET work_mem;
 SELECT pg_stat_force_next_flush() \g /dev/null
 SELECT pg_sleep(0.1) \g /dev/null
--- Each commit is flushed before the next one. If the WAL writer flushes a commit, the count appears
--- later, because the WAL writer reports its statistics later.
+-- Each commit is flushed before the next one. The WAL writer may flush some of them, and reports
+-- its statistics later than the session does.
 DO $$
 BEGIN
     FOR n IN 1..100 LOOP
@@ -101,14 +101,14 @@ DROP TABLE impact_rows;
 BEGIN;
 CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
 AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
--- the work used 7000 kB of temporary files (875 blocks), and at least 100 commits were written
+-- The work has used 7000 kB of temporary files (875 blocks), and has written at least 100 commits.
 SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint, 'blocks of temporary files');
 SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint, 'writes of WAL');
 SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of scans');
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
--- auto_explain, loaded in this session if it is installed
+-- Loads auto_explain in this session, if it is installed.
 SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain FROM pg_config WHERE name = 'PKGLIBDIR' \gset
 \if :has_auto_explain
 LOAD 'auto_explain';
@@ -121,7 +121,7 @@ SET LOCAL auto_explain.log_analyze = on;
 CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
 SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze';
--- measured statements are nested statements
+-- Statements that clocktiming measures are nested ones.
 SET LOCAL auto_explain.log_nested_statements = on;
 CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;

@@ -1,4 +1,4 @@
--- A merged sample has the sums and extremes of its parts.
+-- clock_merge(): a merged sample has the sums and the extremes of its parts.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -38,7 +38,8 @@ SELECT is((s.cost_ns, s.cost_margin_ns),
            ORDER BY pg_temp.number(part.sample, 'cost_ns') + pg_temp.number(part.sample, 'cost_margin_ns') LIMIT 1),
           'the cost of the part that was disturbed least') FROM whole, clock_summary(whole.sample) AS s;
 
--- the order of samples and the number of steps do not matter
+-- The result does not depend on the order of the samples, nor on how many of them are merged at a
+-- time.
 SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'), pg_temp.number(m, 'readings')::bigint, m::jsonb ->> 'started_at', pg_temp.numbers(m, 'cpus'))::text
            FROM (SELECT clock_merge(sample ORDER BY n DESC) AS m FROM part) AS x),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint, sample::jsonb ->> 'started_at', pg_temp.numbers(sample, 'cpus'))::text FROM whole),
@@ -48,9 +49,9 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
           'in two steps as in one');
 
--- A parallel merge equals a serial merge. All numbers are multiples of a power of 2, so that sums do
--- not depend on the order. Therefore the margin of the mean is squared, and the last digits of square
--- roots are omitted.
+-- A parallel merge has the same result as a serial one. All numbers are multiples of a power of 2,
+-- so that sums do not depend on the order of the summands. For the same reason the margin of the
+-- mean is squared, and the last digits of square roots are omitted.
 CREATE FUNCTION pg_temp.text_of(sample clock_sample) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT regexp_replace(sample::text, '("mean_margin_ns": \d\.\d{12})\d*', '\1');
 $$;
@@ -103,7 +104,7 @@ SELECT pg_temp.merge_test('SELECT string_agg(g || coalesce(pg_temp.text_of(m), '
     FROM (SELECT g, clock_merge(sample) AS m FROM merge_parts GROUP BY g) AS x', 'groups, one of them of NULLs');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE g = 3', 'NULLs alone');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE -i > 0', 'no rows');
--- ignores the last digit of durations: they are rounded twice, and the result depends on the order
+-- Ignores the last digit of durations. They are rounded twice, and the result depends on the order.
 SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'', m::jsonb -> ''readings'', m::jsonb -> ''ticks'' -> -1,
         (SELECT sum(c::bigint) FROM jsonb_array_elements_text(m::jsonb -> ''counts'') AS c))
     FROM (SELECT clock_merge(sample) AS m FROM merge_wide) AS x', 'more durations than are kept exactly');

@@ -1,4 +1,4 @@
--- Invariants of measured overheads.
+-- Functions that measure the overhead of EXPLAIN ANALYZE: properties that hold on any machine.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -11,24 +11,26 @@ SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percen
 FROM runs WHERE mode = 'plain';
 SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
 SELECT is(typical_overhead_ns IS NULL, mode = 'plain', mode || ': the typical overhead is over plain') FROM runs;
--- the typical overhead is a median: a median and a mean differ by at most one standard deviation
+-- The typical overhead is a difference of medians. It is compared with the difference of the means,
+-- because a median and a mean differ by at most one standard deviation.
 SELECT cmp_ok(abs(r.typical_overhead_ns * 2000 / 1e6 - (r.mean_ms - p.mean_ms)), '<=', r.stddev_ms + p.stddev_ms + 0.0002,
               r.mode || ': the typical overhead is near the mean')
 FROM runs AS r, runs AS p WHERE p.mode = 'plain' AND r.mode <> 'plain';
--- EXPLAIN ANALYZE is significantly slower than the query
+-- EXPLAIN ANALYZE is slower than the query, by more than the margin.
 SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs WHERE mode LIKE 'timing on%';
 SELECT ok(slowdown_percent BETWEEN overhead_ns * 2000 / 1e6 / (SELECT median_ms FROM runs WHERE mode = 'plain') * 100 - 0.1
           AND overhead_ns * 2000 / 1e6 / (SELECT min_ms FROM runs WHERE mode = 'plain') * 100 + 0.1,
           mode || ': slowdown and overhead agree')
 FROM runs WHERE mode LIKE 'timing on%';
--- EXPLAIN ANALYZE reads the clock twice per row. So the difference of the fastest executions is more than
--- a tenth of the cost of two readings per row
+-- EXPLAIN ANALYZE reads the clock twice per row. So the fastest execution with timing must take
+-- longer than the fastest one without, by more than a tenth of the cost of these readings.
 SELECT cmp_ok(((SELECT min_ms FROM runs WHERE mode = 'timing on') - (SELECT min_ms FROM runs WHERE mode = 'plain'))
               * 1e6 / 2000, '>', (SELECT min_ns FROM clock_summary(duration => 0.1)) / 5, 'timing costs what readings cost');
 
--- Both paths agree: timing the whole statement, and timing only the executor. The fastest execution of
--- each mode is used, because it is short enough to keep the CPU on a busy machine. Each path has four
--- runs, which alternate with the other path's, because other processes may slow down some runs.
+-- Two ways agree: timing the whole statement, and timing only the executor. The fastest execution
+-- of each mode is used, because it is so short that it keeps the CPU even on a busy machine. Other
+-- processes may slow down a run, so each way has four runs, alternating with those of the other
+-- way.
 CREATE TEMP TABLE paths AS
     SELECT path, mode, min(min_ms) AS min_ms
     FROM generate_series(1, 8) AS turn, LATERAL (SELECT (ARRAY['statement', 'executor'])[1 + turn % 2]) AS p(path),
@@ -42,7 +44,7 @@ FROM statements AS s JOIN executions AS e USING (mode);
 SELECT cmp_ok(s.min_ms / e.min_ms, '<', 2.0, s.mode || ': and no longer')
 FROM statements AS s JOIN executions AS e USING (mode);
 
--- the workload does not spill
+-- The workload writes no temporary files.
 SET LOCAL temp_file_limit = 0;
 SET LOCAL work_mem = '64kB';
 SELECT throws_ok('SELECT count(*) FROM (SELECT i FROM generate_series(1, 50000) AS i OFFSET 0) AS s', '53400', NULL, 'a temporary file would be an error');
@@ -50,13 +52,14 @@ SELECT lives_ok('SELECT clock_executor_overhead_runs(50000, duration => 0.5)', '
 RESET work_mem;
 RESET temp_file_limit;
 
--- a user's query: the number of calls is that of rows and of ends of loops
+-- A query of the user: the number of calls of its nodes is that of the rows and of the ends of
+-- loops.
 CREATE TEMP TABLE query AS SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 20000)', 0.5);
 SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint], 'node calls');
 SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 0.1, mode || ': per call') FROM query
 WHERE mode <> 'plain';
 
--- parallel plans and JIT-compiled ones are shown as such
+-- Results say whether the plan was parallel, and whether it was compiled by JIT.
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;
@@ -68,7 +71,7 @@ SET LOCAL jit_above_cost = 0;
 SELECT is((SELECT array_agg(DISTINCT jit) FROM clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
           ARRAY[true], 'a plan to be compiled') WHERE pg_jit_available();
 
--- on servers that can choose their clock, the query is measured with each clock
+-- If the server can choose its clock, the query is measured with each clock.
 SELECT is((SELECT count(DISTINCT clock)::int FROM clock_query_overhead('SELECT 1', 0.1, clock_sources => '{system,tsc,system}')),
           2, 'one set of rows for each clock')
 FROM clock_platform WHERE name = 'timing_clock_source' AND value IS NOT NULL

@@ -1,4 +1,4 @@
--- The leader's estimates do not include the counts of workers.
+-- Parallel plans: estimates for the leader do not include counts of workers.
 BEGIN;
 SELECT plan(10);
 
@@ -10,8 +10,8 @@ SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;
 SET LOCAL jit = off;
 
--- The leader waits at its first row while the workers do nearly all of the work, and each of its
--- other rows takes much longer than one of a worker.
+-- Makes the leader wait at its first row, while the workers do nearly all of the work. Each of the
+-- leader's other rows takes much longer than a row of a worker.
 CREATE FUNCTION process_id() RETURNS integer LANGUAGE internal STABLE PARALLEL SAFE AS 'pg_backend_pid';
 CREATE FUNCTION slow(i integer) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS $$
 DECLARE
@@ -26,7 +26,7 @@ BEGIN
 END;
 $$;
 
--- No node's time per process exceeds the run's time, however many rows the workers have removed.
+-- No node takes longer per process than the run, however many rows the workers have removed.
 CREATE FUNCTION leader_test(plan text, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     explained record;
@@ -44,7 +44,7 @@ SELECT leader_test('{Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter');
 SELECT leader_test('{Aggregate,Gather,Aggregate,"Seq Scan"}', 'SELECT count(*) FROM many ' || :'filter');
 SELECT leader_test('{Limit,Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter' || ' LIMIT 300000');
 
--- The server prints the removed rows of all processes, and counts those of workers only once.
+-- The server prints the removed rows of all processes. Those of workers must be counted only once.
 CREATE FUNCTION removed(explained json) RETURNS integer LANGUAGE sql AS $$
     SELECT round((scan->>'Rows Removed by Filter')::numeric * (scan->>'Actual Loops')::numeric / 10)::integer
     FROM json_extract_path(explained, '0', 'Plan', 'Plans', '0') AS scan;
@@ -54,7 +54,7 @@ SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', s)::j
 FROM unnest('{1,64}'::integer[]) AS s;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json), 66667,
           'removed rows, full');
--- Workers that do not start.
+-- Workers that cannot be started
 SET LOCAL max_parallel_workers = 0;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0')::json), 66667,
           'removed rows, without workers');

@@ -1,5 +1,5 @@
--- The portable edition and the extension in one database: they have the same names, columns and texts,
--- and consistent figures. On PostgreSQL 13 and 14, only the portable edition is tested.
+-- The portable edition and the extension in one database. They must have the same names, columns
+-- and texts, and consistent figures. On PostgreSQL 13 and 14, tests only the portable edition.
 SET client_min_messages = warning;
 SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'clocktiming') AS with_c \gset
 \if :with_c
@@ -17,7 +17,8 @@ SET LOCAL search_path = public, pg_temp;
 -- Functions and columns
 --
 
--- all functions with their inputs and outputs; in the portable edition, clock_sample is jsonb
+-- All functions of both editions, with their inputs and outputs. In the portable edition, jsonb
+-- replaces clock_sample.
 CREATE FUNCTION pg_temp.arguments(p pg_proc, output boolean) RETURNS text[] LANGUAGE sql AS $$
     SELECT array_agg(format('%s %s', (p).proargnames[i], replace(format_type(type, NULL), 'clock_sample', 'jsonb')) ORDER BY i)
     FROM unnest(coalesce((p).proallargtypes, (p).proargtypes::oid[])) WITH ORDINALITY AS u(type, i)
@@ -31,7 +32,7 @@ SELECT n.nspname AS schema, p.oid::regprocedure::text AS signature, p.proname AS
                  FROM pg_attribute WHERE attrelid = t.typrelid AND attnum > 0),
                 ARRAY[replace(format_type(t.oid, NULL), 'clock_sample', 'jsonb')]) AS outputs,
        p.proconfig AS settings, p.prosecdef AS definer, 
-       -- without the mark that the installation appends to all comments
+       -- Removes the version that the installation appends to each comment.
        regexp_replace(obj_description(p.oid, 'pg_proc'), '\s*\[clocktiming [^]]*\]$', '') AS comment, p.proname LIKE 'internal\_%' AS internal
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace JOIN pg_type AS t ON t.oid = p.prorettype
 WHERE n.nspname IN ('public', 'portable') AND p.proname ~ '^(internal_)?clock_';
@@ -42,7 +43,8 @@ SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE sche
 \if :with_c
 SELECT ok(EXISTS (SELECT FROM surface AS c
                   WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind AND c.is_set = p.is_set
-                        -- arguments may be missing, but have the same order
+                        -- The portable edition may lack arguments, but has the others in the same
+                        -- order.
                         AND ARRAY(SELECT i FROM unnest(c.inputs) WITH ORDINALITY AS u(i, n) WHERE i = ANY (p.inputs) ORDER BY n) = p.inputs
                         AND (c.outputs = p.outputs OR c.outputs || e.extra = p.outputs)),
           format('%s: arguments and columns are those of the extension', p.signature))
@@ -97,7 +99,7 @@ CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3)
 SELECT cmp_ok(count(*), '=', 1::bigint, 'one row') FROM summary;
 SELECT cmp_ok(cost_ns, '>', 0::numeric, 'a reading costs something') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'with a margin') FROM summary;
--- quantiles below two ticks are NULL; on an idle machine possibly all of them
+-- Quantiles below two ticks are NULL, which may be all of them on an idle machine.
 SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST), 'quantiles ascend')
 FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q) AS quantiles;
 SELECT is(ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns], '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'and are known from two ticks on')
@@ -125,7 +127,7 @@ SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effe
                   'the work is that which the extension sees');
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
            WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s), NULL, 'in the same time, up to that in between');
--- the cost of the TSC has only bounds
+-- The portable edition knows only bounds of the cost of a reading of the TSC.
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail', 'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
 \endif
@@ -171,7 +173,7 @@ SELECT is((SELECT count(*)::int FROM portable.clock_explain_text('SELECT a FROM 
           'the text has each node''s time');
 SELECT is((SELECT count(*)::int FROM jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
           'and so has JSON');
--- the statement is executed with the caller's search_path, and its changes are undone
+-- The statement is executed with the search_path of the caller, and its changes are undone.
 CREATE TABLE portable.named (i int);
 CREATE TABLE public.named AS SELECT 1 AS i, 2 AS j;
 SELECT is((SELECT rows FROM portable.clock_explain('SELECT j FROM named')), 1::bigint, 'names are the caller''s');
@@ -194,7 +196,7 @@ SELECT ok((SELECT bool_and(ok) FROM portable.clock_check(1, max_cost_ns => 1e6) 
 SELECT is((SELECT array_agg(check_name) FROM portable.clock_check(1, 0, 0, 0, 'infinity') WHERE NOT ok AND check_name NOT IN ('backward_steps', 'cost')), NULL, 'nor do thresholds make them known');
 SELECT is((SELECT array_agg(ok) FROM portable.clock_check(0.01, max_skew_ns => 'infinity', max_drift_ppm => 'infinity') WHERE check_name IN ('skew', 'drift', 'tsc_frequency')), '{t,t,t}',
           'what is left out is passed');
--- invented facts: a slow clock that went backwards on a busy machine
+-- Made-up facts: a slow clock that went backwards, on a busy machine
 CREATE TEMP TABLE made_up AS
 SELECT * FROM portable.internal_clock_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
 SELECT is((SELECT array_agg(check_name) FROM made_up WHERE figure > threshold), '{cost,backward_steps}', 'a slow clock, and one that goes backwards, do not pass');
@@ -217,7 +219,8 @@ SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE (severity IS NU
 SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding || coalesce(action, '') ~ '`'), NULL,
           'actions are labelled, and no mark of a command is left');
--- without a failed check, clock_advice has no action: invented facts with the same slow clock
+-- Made-up facts with the same slow clock, but without a failed check: clock_advice() then
+-- recommends no action.
 CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
     SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
 $$;

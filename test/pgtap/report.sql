@@ -1,4 +1,4 @@
--- clock_report() has the format of pg_test_timing 19, and its figures are consistent.
+-- clock_report() has the format of PostgreSQL 19's pg_test_timing, and its figures are consistent.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -9,7 +9,7 @@ SELECT is((SELECT l FROM report WHERE n = 2), '', 'then an empty one');
 SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: ' || (SELECT clock FROM clock_sources WHERE source = 'system'),
           'then the system clock');
 
--- every line has the form of a line of pg_test_timing
+-- Each line has the form of a line of pg_test_timing.
 SELECT is_empty($$
     SELECT n, l FROM report WHERE l !~ '^(|Testing timing overhead for [0-9.]+ seconds?\.'
         '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: [0-9]+\.[0-9][0-9] ns'
@@ -19,7 +19,7 @@ SELECT is_empty($$
         '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
     'every line is one of those that the tool prints');
 
--- numbers the clocks, and the two tables of each clock
+-- Numbers the clocks, and the two tables of each clock.
 CREATE TEMP TABLE line AS
     SELECT n, l, count(*) FILTER (WHERE l ~ 'lock source: ') OVER w AS clock,
            count(*) FILTER (WHERE l ~ '^(Histogram|Observed)') OVER w AS tab
@@ -37,7 +37,7 @@ SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'lock source: ' AN
           (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC'] WHERE (SELECT max(clock) FROM line) > 1),
           'the TSC''s clocks go by the names that the tool has for them');
 
--- rows of the tables are consistent
+-- The rows of a table are consistent.
 SELECT is((SELECT running FROM cell AS c WHERE c.tab = t.tab ORDER BY n DESC LIMIT 1), 100.0000,
           format('table %s: running percent ends at 100', t.tab)) FROM (SELECT DISTINCT tab FROM cell) AS t ORDER BY tab;
 SELECT is((SELECT max(ns) FROM cell AS b WHERE b.clock = c.clock AND b.tab = 2 * c.clock) <= max(c.ns), true,
@@ -46,7 +46,7 @@ FROM cell AS c WHERE c.tab = 2 * c.clock - 1 GROUP BY c.clock ORDER BY c.clock;
 SELECT cmp_ok((SELECT max(abs(percent - 100.0 * count / total))
                FROM (SELECT *, sum(count) OVER (PARTITION BY tab) AS total FROM cell WHERE tab % 2 = 1) AS x),
               '<=', 0.0001, 'percent is that of the counts');
--- "..." is just before the largest duration if durations were omitted
+-- If durations were omitted, "..." is in the line before the largest duration.
 SELECT is_empty($$
     SELECT a.n FROM line AS a JOIN line AS b ON b.n = a.n + 1
     WHERE a.l = '...' AND NOT EXISTS (SELECT FROM cell AS c WHERE c.n = b.n AND c.running = 100.0000
@@ -58,7 +58,7 @@ SELECT is_empty($$
            <> (CASE WHEN max(c.running) FILTER (WHERE c.running < 100) >= 99 THEN 1 ELSE 0 END) $$,
     '"..." is there just where the cutoff left something out');
 
--- the frequencies are those of clock_platform
+-- The frequencies are those that clock_platform shows.
 SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency in use'), round(value::numeric),
           'frequency in use') FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz' AND value IS NOT NULL;
 SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency from'), round(value::numeric),

@@ -1,4 +1,4 @@
--- Invariants of real runs, for every source that this server can read.
+-- Properties that hold for each run of each clock that this server can read.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -13,7 +13,7 @@ CREATE TEMP TABLE summary AS SELECT s.* FROM run, clock_summary(run.sample) AS s
 
 SELECT cmp_ok((SELECT count(*)::int FROM run), '>=', 2, 'at least system and instr_time were run');
 
--- the counts of durations and backward steps add up to the readings
+-- The durations and the backward steps add up to the number of readings.
 SELECT is((SELECT sum(h.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample) AS h),
           pg_temp.number(run.sample, 'readings')::bigint, source || ': the histogram counts every reading') FROM run;
 SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample, 100) AS d),
@@ -21,7 +21,7 @@ SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_st
 SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts')) AS c) + pg_temp.number(run.sample, 'backward_steps')::bigint,
           pg_temp.number(run.sample, 'readings')::bigint, source || ': and so do the counts in the sample') FROM run;
 
--- running percent ends at 100, never decreases, and is the sum of percent
+-- running_percent ends at 100, never decreases, and is the sum of percent so far.
 SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
           100.0000, source || ': running percent ends at 100') FROM run;
 SELECT is((SELECT d.running_percent FROM clock_histogram(run.sample, cutoff) AS d ORDER BY d.le_ns DESC LIMIT 1),
@@ -35,14 +35,15 @@ SELECT cmp_ok((SELECT max(abs(x.running_percent - x.total))
                      FROM clock_histogram(run.sample) AS h) AS x),
               '<=', 0.0050, source || ': running percent is the sum of percent, but for rounding') FROM run;
 
--- buckets end at powers of two less one, no bucket is missing, and the last one is not empty
+-- The upper ends of buckets are powers of two minus one. No bucket is missing, and the last one is
+-- not empty.
 SELECT is((SELECT array_agg(h.le_ns ORDER BY h.le_ns) FROM clock_histogram(run.sample) AS h),
           (SELECT array_agg((1::bigint << i) - 1 ORDER BY i)
            FROM generate_series(0, (SELECT count(*)::int - 1 FROM clock_histogram(run.sample))) AS i),
           source || ': buckets are powers of two') FROM run;
 SELECT cmp_ok((SELECT h.count FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1), '>', 0::bigint,
               source || ': the last bucket has the largest duration') FROM run;
--- each bucket has exactly the durations that belong to it
+-- Each bucket has exactly the durations that belong to it.
 SELECT results_eq(
     format($$SELECT h.le_ns, h.count FROM run, clock_histogram(run.sample) AS h WHERE run.source = %L AND h.count > 0
              ORDER BY 1$$, source),
@@ -51,7 +52,7 @@ SELECT results_eq(
              FROM run, clock_histogram(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
     source || ': each bucket holds the durations that belong to it') FROM run;
 
--- the cutoff omits durations above a percentage, except the largest one
+-- With a cutoff, durations above that percentage are omitted, except for the largest one.
 SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
           0, source || ': no row after the cutoff but the largest') FROM run;
@@ -60,7 +61,7 @@ SELECT is((SELECT max(d.le_ns) FROM clock_histogram(run.sample, cutoff) AS d),
           format('%s: the largest is listed at a cutoff of %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 
--- the summary agrees with the rows
+-- The summary agrees with the rows.
 SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns AND p999_ns <= p9999_ns
           AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
 SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
@@ -69,16 +70,17 @@ SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.le_ns)::numeric FROM clock_histogram(
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
--- the cost of a reading is less than the mean of the loop. The cost is measured in 20 ms, the mean in
--- another 100 ms, and other processes can slow down one of them. So up to five more runs are made.
+-- The cost of a reading is less than the mean time of the loop. The cost is measured in 20 ms, the
+-- mean in another 100 ms, and other processes may slow down either of them. So up to five more runs
+-- are made.
 SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                    ELSE (SELECT min(again.cost_ns / again.loop_ns)
                          FROM generate_series(1, 5) AS i, LATERAL clock_summary(clock_measure(source, 0.05 + 0 * i)) AS again) END,
               '<', 1.9, source || ': not twice what a reading takes on average') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>=', 0::numeric, source || ': the cost has a margin') FROM summary;
 SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
--- figures agree with PostgreSQL's own aggregates over the exact durations; to save time, only an evenly
--- spaced part of the durations is used
+-- The figures agree with PostgreSQL's own aggregates over the durations. To save time, only some of
+-- the durations are used, at equal distances.
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c))
                               * 1e9 / pg_temp.number(run.sample, 'frequency_hz')),
               '<=', 0.01, source || ': the mean is that of the durations') FROM run JOIN summary AS s USING (source);
@@ -95,12 +97,13 @@ SELECT is(round(s.p99_ns, 1), round((
               WHERE running >= 0.99 * total) * 1e9 / pg_temp.number(run.sample, 'frequency_hz'), 1),
           source || ': the 99th percentile is that of the durations') FROM run JOIN summary AS s USING (source);
 
--- figures of the whole run
+-- Figures of the whole run
 SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it was told') FROM summary;
 SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
               source || ': the loop''s time is the duration over the readings') FROM summary;
--- allowance for coarse clocks: the kernel's ticks may be late on a busy machine
+-- By how much the ticks of coarse clocks may be late. On a busy machine, the kernel may be late
+-- with them.
 CREATE TEMP VIEW late AS
     SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time') THEN 2 ELSE 1 END * rate_bound_ppm AS ppm FROM summary;
 SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source || ': durations make up no more than the run') FROM summary JOIN late USING (source);
@@ -112,26 +115,26 @@ SELECT ok(cpus <@ (SELECT array_agg(i) FROM generate_series(0, 4095) AS i) AND
 SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is a tick at least') FROM summary
 WHERE granularity_ticks IS NOT NULL;
 
--- clocks agree with the reference within the stated bounds. On PostgreSQL 19, the error of the server's
--- TSC frequency, which clock_platform shows, is subtracted.
+-- The clocks agree with the reference clock, within the stated bounds. On PostgreSQL 19, the server
+-- may assume a wrong frequency of the TSC. clock_platform shows this error, and it is subtracted.
 SELECT cmp_ok(abs(rate_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RDTSC%' THEN 1e6 * (
            (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
            / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') - 1) ELSE 0 END),
        '<=', 600 + ppm, source || ': the rate is that of the reference') FROM summary JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
--- CPU time is at most the elapsed time
+-- Clocks of CPU time are not faster than the reference clock.
 SELECT cmp_ok(rate_ppm, '<=', 600 + rate_bound_ppm, source || ': no more CPU time than time') FROM summary
 WHERE source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 SELECT is(lags, 0::bigint, source || ': time off the CPU is no lag') FROM summary
 WHERE source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
--- coarse clocks stand still between their ticks, fine ones do not
+-- Coarse clocks stand still between their ticks, other clocks do not.
 SELECT cmp_ok(longest_stall, '>', 199::bigint, source || ': is coarse') FROM summary
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(longest_stall, '<', 199::bigint, source || ': is not coarse') FROM summary
 WHERE source IN ('realtime', 'monotonic', 'monotonic_raw', 'boottime', 'tai', 'process_cputime', 'thread_cputime');
 
--- two clocks that read the same counter have the same granularity. If a step is a fractional number of
--- ticks, as on an emulated counter, granularity_of() determines it to 0.5 %.
+-- Two clocks that read the same counter have the same granularity. If the counter's step is not a
+-- whole number of ticks, as on an emulated counter, the granularity is exact to 0.5 %.
 SELECT cmp_ok(max(granularity_ticks), '<=', 1.005 * min(granularity_ticks), 'rdtsc and rdtscp, or cntvct and cntvct_isb, show the same granularity')
 FROM summary WHERE source IN ('rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb') HAVING count(*) = 2;
 

@@ -1,4 +1,4 @@
--- Invariants of clock_cpu_skew, for every source that it can compare between CPUs.
+-- clock_cpu_skew(): properties that hold for each clock that it can compare between CPUs.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -23,11 +23,11 @@ SELECT is(s.clock, c.clock, format('%s, CPU %s: the clock', s.source, s.cpu)) FR
 SELECT ok(offset_min_ns <= offset_ns AND offset_ns <= offset_max_ns, format('%s, CPU %s: the offset is within its bounds', source, cpu))
 FROM skew WHERE offset_ns IS NOT NULL;
 SELECT is(num_nulls(offset_ns, offset_min_ns, offset_max_ns) % 3, 0, format('%s, CPU %s: an offset and its bounds', source, cpu)) FROM skew;
--- only a clock that does not advance has no offset
+-- Only a clock that does not advance has no offset.
 SELECT ok(offset_ns IS NOT NULL OR stalls > 0, format('%s, CPU %s: there is an offset, or a reason', source, cpu)) FROM others;
 SELECT ok(offset_ns IS NOT NULL, format('%s, CPU %s: a fine clock has an offset', source, cpu)) FROM others
 WHERE source NOT IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
--- bounds are at least a step of a coarse clock apart, because smaller offsets are not visible
+-- For a coarse clock, the bounds are at least a step apart, because smaller offsets cannot be seen.
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '>=', c.resolution_ns::numeric, format('%s, CPU %s: bounds are no closer than a step', s.source, cpu))
 FROM others AS s JOIN clock_sources AS c USING (source)
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time', 'gettimeofday') AND offset_ns IS NOT NULL;
@@ -36,15 +36,15 @@ SELECT ok(stalls >= longest_stall, format('%s, CPU %s: stalls', source, cpu)) FR
 SELECT ok((warps > 0) = (warp_max_ns > 0), format('%s, CPU %s: warps have a size', source, cpu)) FROM others;
 SELECT ok(warps <= exchanges, format('%s, CPU %s: a warp is seen in an exchange', source, cpu)) FROM others;
 
--- a source has warps if and only if its bounds exclude 0
+-- A clock has warps if and only if its bounds exclude 0.
 SELECT ok((warps > 0) = (offset_min_ns > 0 OR offset_max_ns < 0), format('%s, CPU %s: a warp bounds the offset away from 0', source, cpu))
 FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns AND stalls = 0;
--- if the offset did not change and the clock did not stall, the bounds differ by at most a round
--- trip
+-- If the offset has not changed and the clock has not stood still, the bounds differ by at most a
+-- round trip.
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format('%s, CPU %s: the round trip bounds the offset', source, cpu))
 FROM others WHERE stalls = 0;
 
--- by default, the processor's counter is compared
+-- By default, the processor's counter is compared.
 SELECT is((SELECT DISTINCT clock FROM clock_cpu_skew(duration => 0.02)),
           (SELECT clock FROM clock_sources WHERE source IN ('rdtscp', 'cntvct_isb', 'system') AND available ORDER BY source = 'system' LIMIT 1),
           'the default source');

@@ -1,4 +1,4 @@
--- Invariants of clock_survey.
+-- clock_survey(): properties that hold on any machine.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -19,21 +19,21 @@ SELECT is(warps + backward_steps, 0::bigint, source || ': a correct clock') FROM
 SELECT ok(abs(observed_hz * observed_ns / 1e9 - 1) < 0.01, source || ': rate and size of a tick') FROM available
 WHERE observed_hz >= 100;
 SELECT ok(observed_ns IS NULL, source || ': no tick where every reading advances') FROM available WHERE stalls = 0;
--- observed steps have the size that the system reports; adjtimex() changes the steps of coarse clocks by
--- at most 500 ppm
+-- Observed steps have the size that the system reports. For coarse clocks, adjtimex() may change it
+-- by up to 500 ppm.
 SELECT cmp_ok(observed_ns, '>=', resolution_ns * 0.999, source || ': no finer than reported') FROM available
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'gettimeofday', 'times', 'time');
 
--- two names of the same clock have the same cost
+-- Two names of the same clock have the same cost.
 SELECT is(count(DISTINCT read_by)::int, 1, 'system and instr_time are read in the same way')
 FROM available WHERE source IN ('system', 'instr_time')
     AND (SELECT clock FROM clock_sources WHERE source = 'instr_time') LIKE 'clock_gettime%'
 HAVING count(*) = 2;
 SELECT is(read_by, 'instruction', source || ': an instruction') FROM available WHERE source IN ('rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb');
--- Linux reads these clocks by system calls, not by the vDSO
+-- Linux reads these clocks by system calls, not by the vDSO.
 SELECT is(read_by, 'system call', source || ': a system call') FROM available
 WHERE source IN ('getrusage', 'times', 'process_cputime') AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
--- reading a coarse clock involves no counter, so it costs less than a system call
+-- Reading a coarse clock reads no counter, so it costs less than a system call.
 SELECT is(read_by, 'vDSO', source || ': the vDSO') FROM available
 WHERE source = 'monotonic_coarse' AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
 SELECT cmp_ok(i.cost_ns, '<', c.cost_ns, 'an instruction costs less than a system call')

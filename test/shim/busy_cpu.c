@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * busy_cpu.c
- *	  For LD_PRELOAD: CPU times and clocks as if other processes had taken four fifths of the
- *	  processor's time from this process, and the process had never waited by itself.
+ *	  For LD_PRELOAD: makes the CPU look busy.
  *
- * All clocks are real system calls, so a reading takes long.
+ * The process's CPU time is a fifth of the true one, as if other processes had used the CPU for
+ * four fifths of the time.  The numbers of context switches look as if the process had lost the
+ * CPU often, and never given it up.  All clocks are read by system calls, so a reading takes long.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * count_clock.c
- *	  For LD_PRELOAD: counts the readings of CLOCK_MONOTONIC.
+ *	  For LD_PRELOAD: counts how often a process reads CLOCK_MONOTONIC.
  *
- * Words of the control file, COUNT_CLOCK_CONTROL (see shim.h): the pid of the process whose
- * readings count, and their number.
+ * The environment variable COUNT_CLOCK_CONTROL names the control file (see shim.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -13,8 +12,8 @@
 
 enum
 {
-	PID,
-	READINGS,
+	PID,						/* process whose readings are counted */
+	READINGS,					/* number of its readings */
 	WORDS
 };
 

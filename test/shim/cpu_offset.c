@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_offset.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC with an offset on one CPU.
+ *	  For LD_PRELOAD: makes CLOCK_MONOTONIC differ on one CPU, or stand still.
  *
- * Words of the control file, CPU_OFFSET_CONTROL (see shim.h): the CPU; the offset in nanoseconds;
- * whether the clock stands still on all CPUs; the reading that it then repeats.
+ * The environment variable CPU_OFFSET_CONTROL names the control file (see shim.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +14,10 @@
 
 enum
 {
-	CPU,
-	OFFSET,
-	STILL,
-	STILL_AT,
+	CPU,						/* CPU whose clock has the offset */
+	OFFSET,						/* its offset in ns */
+	STILL,						/* not 0: the clock stands still on all CPUs */
+	STILL_AT,					/* its reading in ns while it stands still */
 	WORDS
 };
 

@@ -1,17 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * drift_clock.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC that runs at a wrong rate.
+ *	  For LD_PRELOAD: makes CLOCK_MONOTONIC of a process run at a wrong rate.
  *
- * It is CLOCK_MONOTONIC_RAW times the rate.  NTP does not steer that clock, so the drift against it
- * is exactly the injected one.  All other clocks are correct.
+ * The faulty time is computed from CLOCK_MONOTONIC_RAW, whose rate NTP does not change.  So the
+ * drift relative to that clock is exactly the injected one.  All other clocks are correct.
  *
- * Words of the control file, DRIFT_CLOCK_CONTROL (see shim.h): the pid of the process with the
- * faulty clock; the error of the rate in thousandths of parts per million (-1000000000: stands
- * still, less: goes backwards); the offset in nanoseconds; a delay of readings in nanoseconds,
- * before the clock is read, in one of ten periods of 10 ms; the length of other periods in
- * nanoseconds; by how many nanoseconds the clock steps ahead at the beginning of each of these, and
- * for how many it then stands still without catching up; a delay of each reading in nanoseconds.
+ * The environment variable DRIFT_CLOCK_CONTROL names the control file (see shim.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,14 +15,21 @@
 
 enum
 {
-	PID,
+	PID,						/* process with the faulty clock */
+
+	/*
+	 * Error of the rate in thousandths of ppm.  At -1000000000 the clock
+	 * stands still; below, it goes backwards.
+	 */
 	RATE,
-	AHEAD,
-	DELAY,
-	EVERY,
-	STEP,
+	AHEAD,						/* offset in ns */
+	DELAY,						/* delay in ns, in one of ten periods of 10 ms */
+	EVERY,						/* period of STEP and STILL in ns; 0: never */
+	STEP,						/* step ahead in each period, in ns */
+
+	/* for how many ns the clock stands still in each period; it then stays behind */
 	STILL,
-	SLOW,
+	SLOW,						/* delay of each reading in ns */
 	WORDS
 };
 
@@ -46,7 +48,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 
 	if (id != CLOCK_MONOTONIC || control == NULL)
 		return real_clock_gettime(id, ts);
-	/* for all processes, so that a correct reading takes about as long */
+	/* also for other processes, so that their readings take about as long */
 	now = start = true_time();
 	if (control[PID] != getpid())
 		return real_clock_gettime(id, ts);

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * fake_clock.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC with faults on a schedule.
+ *	  For LD_PRELOAD: injects faults into CLOCK_MONOTONIC of a process, by a schedule.
  *
- * A test writes the schedule into the control file, FAKE_CLOCK_CONTROL (see shim.h), and then a new
- * generation number.  It reads back the faults that were injected; the words are listed below.
- * Faults are injected into one process, whose pid the file contains.  The process checks the
- * generation at each call.
+ * The environment variable FAKE_CLOCK_CONTROL names the control file (see shim.h).  A test writes a
+ * schedule to it, and then a new generation number, which makes the schedule effective at the next
+ * call of the process.  The process writes the number of injected faults and other results to the
+ * file.
  *
- * Calls are counted from the new generation on.  A fault is injected at the first undisturbed call
- * that the schedule allows: one that follows the previous call about as soon as calls ever do.
- * Otherwise a process that loses the CPU right before a backward step would not see the clock go
- * backwards.
+ * When a fault is due by the schedule, it is injected at the next undisturbed call.  A call is
+ * undisturbed if the time since the previous call is at most four times the shortest time between
+ * two calls.  Otherwise the process could lose the CPU for longer than a backward step, right
+ * before it.  Then the clock would not be seen to go backwards.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,54 +20,54 @@
 
 enum
 {
-	/* the schedule, written by the test */
-	GENERATION,
-	PID,
-	KIND,
-	FIRST,						/* no fault before this call */
-	EVERY,						/* least number of calls between two faults */
-	TIMES,						/* largest number of faults */
-	SIZE,						/* size of the fault: ns, calls, or ppm */
+	/* the schedule, which the test writes */
+	GENERATION,					/* number of the schedule */
+	PID,						/* process whose clock is faulty */
+	KIND,						/* kind of fault, see below */
+	FIRST,						/* number of the first call with a fault */
+	EVERY,						/* minimum number of calls between two faults */
+	TIMES,						/* maximum number of faults */
+	SIZE,						/* size of a fault, see below */
 	UNUSED,
 
-	/* results, read by the test */
+	/* results, which the test reads */
 	SEEN,						/* generation of the results */
-	CALLS,
-	FAULTS,
-	REPEATS,					/* readings equal to the previous one ... */
-	TRUE_REPEATS,				/* ... including those of the true clock */
-	BACKWARD_STEPS,
-	BACKWARD_MAX,				/* ns */
-	GAPS,						/* number of true durations of at least GAP_NS ... */
-	HIDDEN,						/* ... while the clock stood still */
+	CALLS,						/* number of calls */
+	FAULTS,						/* number of injected faults */
+	REPEATS,					/* number of readings equal to the previous one */
+	TRUE_REPEATS,				/* the same without faults */
+	BACKWARD_STEPS,				/* number of readings below the previous one */
+	BACKWARD_MAX,				/* largest of these steps, in ns */
+	GAPS,						/* number of true durations of at least GAP_NS */
+	HIDDEN,						/* number of these while the clock stood still */
 	WORDS
 };
 
 enum
 {
 	NOTHING,
-	BACK,						/* SIZE ns back, permanently */
-	BACK_ONCE,					/* one reading is SIZE ns early */
-	STILL,						/* repeats its last value for SIZE calls */
-	STILL_FOR_GOOD,				/* repeats its last value for ever */
-	JUMP,						/* SIZE ns ahead, permanently */
+	BACK,						/* step back by SIZE ns */
+	BACK_ONCE,					/* one reading that is SIZE ns early */
+	STILL,						/* SIZE calls return the last value again */
+	STILL_FOR_GOOD,				/* all later calls return the last value again */
+	JUMP,						/* step ahead by SIZE ns */
 	FAST,						/* runs SIZE ppm fast */
-	RANDOM						/* returns a random time below SIZE ns */
+	RANDOM						/* returns random times below SIZE ns */
 };
 
 #define GAP_NS	10000
 
-/* of the current schedule */
+/* state of this process since it has read the current schedule */
 static int64_t generation;
-static int	armed;
-static int64_t next_fault;
-static int64_t still_left;
-static int64_t offset;
-static int64_t fast_since;
-static uint64_t random_state;	/* 0: not seeded */
-static int64_t shortest;		/* shortest true duration so far, above 0 */
-static int64_t last_true;
-static int64_t last_told;
+static int	armed;				/* this process is the one with the faulty clock */
+static int64_t next_fault;		/* number of the next call that may have a fault */
+static int64_t still_left;		/* number of calls that still return last_told */
+static int64_t offset;			/* sum of the steps, in ns */
+static int64_t fast_since;		/* true time since which the clock runs fast */
+static uint64_t random_state;	/* 0: times are not random yet */
+static int64_t shortest;		/* shortest true duration above 0, in ns */
+static int64_t last_true;		/* true time of the previous call */
+static int64_t last_told;		/* time that it returned */
 
 static void __attribute__((constructor))
 attach(void)

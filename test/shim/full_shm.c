@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * full_shm.c
- *	  For LD_PRELOAD: a posix_fallocate() that finds no space for small requests, as if /dev/shm
- *	  were full after the server's own large ones.
+ *	  For LD_PRELOAD: makes posix_fallocate() fail for small requests, as if /dev/shm were full.
  *
- * The first word of the control file, FULL_SHM_CONTROL, switches it on.
+ * The environment variable FULL_SHM_CONTROL names the control file (see shim.h).  Requests fail if
+ * its only word is not 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +13,10 @@
 
 #include "shim.h"
 
-/* Tuple queues of a parallel query are larger. */
+/*
+ * Larger requests succeed.  Among them are the server's own for parallel queries, because these
+ * contain tuple queues.
+ */
 #define FEW_BYTES	65536
 
 __attribute__((constructor))

@@ -1,13 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * kernel_clock.c
- *	  For LD_PRELOAD: another clock source of the kernel, and other times of the kernel.
+ *	  For LD_PRELOAD: replaces what the kernel reports about its clocks.
  *
- * Files below /sys/devices/system/clocksource/clocksource0 are replaced by those in the directory
- * that the environment variable KERNEL_CLOCK_DIR names; so are /proc/stat and the boot id, if the
- * directory has them.  Optional files with a number: "synchronised", the result of adjtimex() (1 or
- * 0); "suspended", the seconds by which CLOCK_BOOTTIME, read by system call, and the time of day
- * are ahead; "set", the seconds by which the time of day was set ahead.
+ * The environment variable KERNEL_CLOCK_DIR names a directory with these files:
+ * - current_clocksource and available_clocksource replace the files of the same name in
+ *   /sys/devices/system/clocksource/clocksource0;
+ * - stat and boot_id replace /proc/stat and /proc/sys/kernel/random/boot_id, if they exist.
+ * These optional files contain a number:
+ * - synchronised: adjtimex() reports a synchronised clock (1), or one that is not (0);
+ * - suspended: the time of day, and CLOCK_BOOTTIME read by syscall(), are ahead by these seconds;
+ * - set: the time of day is ahead by these seconds.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,7 +87,7 @@ OPEN(open64)
 FOPEN(fopen)
 FOPEN(fopen64)
 
-/* Returns the number in a file of the directory. */
+/* Returns the number in a file of the directory, or "otherwise" if the file does not exist. */
 static long
 number_in(const char *name, long otherwise)
 {

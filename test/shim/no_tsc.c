@@ -3,14 +3,16 @@
  * no_tsc.c
  *	  For LD_PRELOAD: forbids a process to read the time-stamp counter.
  *
- * A process with PR_TSC_SIGSEGV is killed by a single RDTSC.  The vDSO executes RDTSC, too, so all
- * clocks that the C library reads there become system calls.  The prohibition is inherited by
- * forked processes.  But a program that a process executes would be killed in the dynamic linker,
- * which reads the counter before any library is loaded.  So only the program that the environment
- * variable NO_TSC_PROGRAM names is subject to it, and not pg_ctl, which executes others.
+ * With PR_TSC_SIGSEGV, the kernel kills the process when it executes RDTSC.  The vDSO executes
+ * RDTSC, too, so this library replaces the functions that read clocks there by system calls.
  *
- * With NO_TSC_SELF_TEST in the environment, the program executes RDTSC at once, which proves that
- * the prohibition takes effect: it must be killed by SIGSEGV.
+ * Child processes inherit the prohibition.  A program that such a process executes would be killed
+ * by its dynamic linker, which reads the counter before it loads any library.  So only the program
+ * that the environment variable NO_TSC_PROGRAM names is forbidden to read the counter.  pg_ctl,
+ * which executes other programs, is not.
+ *
+ * If the environment variable NO_TSC_SELF_TEST is set, the program executes RDTSC at once.  If
+ * SIGSEGV kills it, the prohibition is effective.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +49,7 @@ time(time_t *t)
 {
 	struct timespec ts = {0, 0};
 
-	/* not every architecture has a system call of that name */
+	/* time() is a system call on some architectures only */
 	(void) syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts);
 	if (t != NULL)
 		*t = ts.tv_sec;

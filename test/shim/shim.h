@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * shim.h
- *	  Common parts of the libraries that replace clock_gettime().
+ *	  Functions for the libraries of this directory, which tests load by LD_PRELOAD.
  *
- * Each library is built from one file and includes this one.  Its control file, a file of 64-bit
- * integers that an environment variable names, tells it what to do.  Every process maps that file,
- * so a test may change the words at any time.
+ * Each library is built from one file.  Most replace clock_gettime().  A control file says what
+ * the library does.  An environment variable, different for each library, names this file.  It
+ * contains integers of 64 bits, the words.  Every process that has loaded the library maps the
+ * file, so a test may change the words at any time.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,10 +23,10 @@
 
 #define NS_PER_S	INT64_C(1000000000)
 
-/* the words of the control file, or NULL if there is none */
+/* Words of the control file, or NULL if there is no file. */
 static volatile int64_t *control;
 
-/* To be called by the library's constructor. */
+/* Maps the control file that an environment variable names.  A library's constructor calls it. */
 static inline void
 map_control(const char *variable, int words)
 {
@@ -42,8 +43,8 @@ map_control(const char *variable, int words)
 }
 
 /*
- * Calls the C library's function.  It is looked up at the first call, because constructors of other
- * libraries may run before ours.
+ * Calls the clock_gettime() of the C library.  Looks it up at the first call and not in the
+ * constructor, because constructors of other libraries may read a clock before.
  */
 static inline int
 real_clock_gettime(clockid_t id, struct timespec *ts)

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * slow_clock.c
- *	  For LD_PRELOAD: a clock_gettime() that is a real system call, as if the kernel's clock
- *	  source could not be read in user space.
+ *	  For LD_PRELOAD: makes each clock_gettime() a system call, as if the vDSO could not read the
+ *	  kernel's clock source.
  *
- * Word of the control file, SLOW_CLOCK_CONTROL (see shim.h): the delay in nanoseconds of the first
- * 2800 of each 4000 readings of CLOCK_MONOTONIC.
+ * The environment variable SLOW_CLOCK_CONTROL names the control file (see shim.h), which is
+ * optional.  Its only word is a delay in ns: of each PERIOD readings of CLOCK_MONOTONIC, the first
+ * SLOW readings take that much longer.
  *
  *-------------------------------------------------------------------------
  */

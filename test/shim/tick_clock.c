@@ -1,26 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * tick_clock.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC_COARSE whose reader misses ticks.
+ *	  For LD_PRELOAD: makes a process miss ticks of CLOCK_MONOTONIC_COARSE.
  *
- * It simulates a process that repeatedly loses the CPU at a timer interrupt and gets it back at the
- * next but one.  During the first ticks of 32, a reading in an odd tick sleeps until the next one.
+ * The clock advances by ticks.  If a process loses the CPU during a whole tick, it sees the clock
+ * advance by two ticks at once.  This library simulates that: of the first MISSING of each 32
+ * ticks, a reading in an odd tick sleeps until the next tick.
  *
- * Words of the control file, TICK_CLOCK_CONTROL (see shim.h): the pid of the process; by how many
- * nanoseconds the clock advances at a time; the number of such ticks among 32.
+ * The environment variable TICK_CLOCK_CONTROL names the control file (see shim.h).
  *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
 #include "shim.h"
 
-#define PERIOD	32
+#define PERIOD	32				/* in ticks */
 
 enum
 {
-	PID,
-	STEP,
-	MISSING,
+	PID,						/* process that misses ticks */
+	STEP,						/* length of a tick in ns */
+	MISSING,					/* number of ticks in each PERIOD, see above */
 	WORDS
 };
 

@@ -1,5 +1,6 @@
 
-# Injects faults into the clock. A run must find each fault exactly once, and nothing else.
+# Makes CLOCK_MONOTONIC of a backend faulty, by the library test/shim/fake_clock.c. clock_summary()
+# and clock_survey() must find each injected fault exactly once, and nothing else.
 
 use strict;
 use warnings;
@@ -12,7 +13,8 @@ use Time::HiRes qw(time);
 use ClockSession;
 use ClockShim;
 
-# Fields of the control file, which fake_clock.c describes.
+# Fields of the control file of fake_clock.c: the schedule of faults, and counts of what was
+# injected.
 my @schedule = qw(generation pid kind first every times size unused);
 my @counts = qw(seen calls faults repeats true_repeats backward_steps
   backward_max gaps hidden);
@@ -37,7 +39,7 @@ sub read_counts
 	return \%words;
 }
 
-# Injects faults into the calls of a process, from its next call on, by the schedule.
+# Makes fake_clock.c inject faults into a process, from its next call on.
 sub arm
 {
 	my ($pid, $kind, %fault) = @_;
@@ -72,16 +74,16 @@ sub summary_of
 	return "SELECT * FROM clock_summary('$source', $duration)";
 }
 
-# Measures while faults are injected. Returns the summary, the warnings, and the number of faults
-# that the shim has injected.
+# Executes clock_summary() while faults are injected. Returns its row, its warnings, and the counts
+# of fake_clock.c.
 sub measure
 {
 	my ($source, $duration, $kind, %fault) = @_;
 
 	my ($row, $warnings, $done);
 
-	# Double the duration until the run is longer than the schedule, which takes longer if other
-	# processes use the CPU.
+	# Doubles the duration until the run is long enough for all faults of the schedule. On a busy
+	# machine this takes longer.
 	for (; $duration < 60; $duration *= 2)
 	{
 		arm($session->pid, $kind, %fault);
@@ -97,7 +99,7 @@ sub measure
 	return ($row, $warnings, $done);
 }
 
-# Checks that a correct clock shows no fault, however busy the machine is.
+# Checks that a run of a correct clock finds no fault, however busy the machine is.
 sub no_finding
 {
 	my ($row, $warnings, $what) = @_;
@@ -122,8 +124,9 @@ sub no_finding
 		'the shim sees all readings');
 }
 
-# Backward steps: one or many, single or in succession. They are injected while the granularity is
-# determined, while the clock is compared with the reference clock (from call 1026 on), and in the
+# Backward steps, one or many, permanent ("back") or for a single reading ("back_once"). The numbers
+# of the first calls place them into the three phases of a run: determining the granularity
+# ("probe"), comparing the clock with the reference clock ("brackets", from call 1026 on), and the
 # measuring loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
@@ -166,7 +169,7 @@ foreach my $fault (
 	}
 }
 
-# The clock stands still for a number of calls.
+# The clock stands still for some calls.
 foreach my $fault (
 	[ 'once', first => 50000, every => 1, times => 1, size => 5 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 2 ],
@@ -186,7 +189,7 @@ foreach my $fault (
 	unlike($warnings, qr/backwards|runs too/, "$what: no false warning");
 }
 
-# The clock stands still for ever, from before the run or from a later call on. The run must end.
+# The clock stands still for ever, from the given call on. The run must end nevertheless.
 foreach my $first (2, 100, 50000)
 {
 	my $what = "still for good from call $first";
@@ -211,7 +214,7 @@ foreach my $first (2, 100, 50000)
 	is($row->{warps}, 0, "$what: no warp");
 }
 
-# The clock jumps ahead. The jumps begin in the measuring loop, because earlier readings are not
+# The clock jumps ahead. All jumps are in the measuring loop, because only readings of this loop are
 # compared with the reference clock.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 5000 ],
@@ -222,8 +225,8 @@ foreach my $fault (
 	my $what = "jump, $name";
 	my ($row, $warnings, $done);
 
-	# A jump of 5 us cannot be proven if the process loses the CPU while the clocks are compared, so
-	# several attempts are made.
+	# A jump of 5 us cannot be proven if the process loses the CPU while the clocks are compared. So
+	# the measurement is repeated.
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump', %fault);
@@ -231,7 +234,8 @@ foreach my $fault (
 	}
 	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each was found");
 
-	# after a long interruption, the comparison may be off by a jump of 1 us, which the sum shows
+	# After a long interruption, the comparison of the clocks may show a jump that does not exist,
+	# of up to 1 us.
 	cmp_ok($row->{warps}, '<=', $fault{times} + $done->{gaps},
 		"$what: and no others");
 	cmp_ok(abs($row->{warp_max_ns} - $fault{size}),
@@ -250,13 +254,14 @@ foreach my $fault (
 		"$what: no other warning");
 }
 
-# Several jumps within a block of readings. The run must find their sum, and also their number unless
-# the process loses the CPU in that block.
+# Several jumps in a block of readings, which is what is compared with the reference clock. The run
+# must find the sum of the jumps. It must also find most of them as separate jumps, unless the
+# process loses the CPU in many blocks.
 {
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);
 
-	# in at least one of ten attempts the process keeps the CPU
+	# In at least one of ten attempts, the process hardly loses the CPU.
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump',
@@ -271,8 +276,8 @@ foreach my $fault (
 	  . " $row->{warp_max_ns} ns";
 }
 
-# The clock runs 0.1 % fast. The run is compared with one without a fault, because NTP changes the
-# system clock's rate relative to the reference clock.
+# The clock runs 0.1 % fast. Its rate is compared with the rate that was measured without the fault,
+# because NTP changes the rate of the system clock.
 {
 	my $correct = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
@@ -293,7 +298,8 @@ foreach my $fault (
 		'fast: no other warning');
 }
 
-# The faults also affect the server's own timing, if the server reads this clock.
+# The source instr_time is the clock that the server reads. If this is the system clock, its faults
+# are found, too.
 $session->query(
 	q{SELECT set_config('timing_clock_source', 'system', false)
 		FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -307,8 +313,8 @@ foreach my $kind ('back', 'back_once')
 		"$kind: warning of instr_time");
 }
 
-# clock_survey finds the same faults. It first measures the cost and ignores faults meanwhile, so
-# the faults begin after 400 batches of 40 to 80 us.
+# clock_survey() finds the same faults. It first measures the cost of a reading and does not look
+# for faults meanwhile. So the faults begin after 400 batches of 40 to 80 us.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -320,8 +326,8 @@ foreach my $fault (
 	my %expected = map { $_ => $fault{$_} || 0 } qw(backward_steps warps fails);
 	my ($row, $done, $found);
 
-	# Repeats the survey until all faults of the schedule occur within it. Also repeats it if a jump
-	# could not be proven, because the process lost the CPU.
+	# Repeats the survey until all faults of the schedule are within it, and until all jumps were
+	# proven.
 	for (my ($duration, $tries) = (0.5, 0); $duration < 60 && $tries < 10;)
 	{
 		arm($session->pid, $kind, first => 3000000, every => 20000, %fault);
@@ -329,7 +335,8 @@ foreach my $fault (
 		$done = read_counts();
 		disarm();
 
-		# if the process loses the CPU while the clock stands still, the end of the stall appears as a jump
+		# If the process loses the CPU while the clock stands still, the end of the stall looks like
+		# a jump.
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };
@@ -350,8 +357,8 @@ foreach my $fault (
 		'0 0 0 0 t', 'survey: no finding without a fault');
 }
 
-# Faults of the system clock do not affect runs of the TSC and the reference clock, nor the
-# calibration of the TSC. Each run has its own session, because a session calibrates only once.
+# Faults of CLOCK_MONOTONIC do not affect runs of the TSC, nor its calibration. Each run has its own
+# session, because a session calibrates only once.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -372,7 +379,7 @@ SKIP:
 			my ($row, $warnings) = $session->row(summary_of($source, 0.1));
 			no_finding($row, $warnings, "$source, $kind");
 
-			# proves that the faults are injected in this session
+			# Checks that faults are injected in this session.
 			$warnings = $session->query(
 				"SELECT count(*) FROM clock_summary('system', 0.1)")->{err};
 			like($warnings, qr/^WARNING:  clock source "system"/,
@@ -382,8 +389,8 @@ SKIP:
 	}
 }
 
-# A clock that returns random times can advance by any step. So no loop may wait for a step of a
-# certain size, and every call must be cancellable.
+# A clock that returns random times. No loop may wait for the clock to advance by a certain step,
+# because that may never happen. Every call must end, and must be cancellable.
 foreach my $size (1e6, 1e9, 1e15, 4e18)
 {
 	foreach my $call (

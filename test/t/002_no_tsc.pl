@@ -1,6 +1,6 @@
 
-# A server whose processes may not read the time-stamp counter: the kernel kills a process that
-# executes RDTSC, and then the server ends all sessions.
+# clocktiming works on a server whose processes may not read the time-stamp counter (TSC). If a
+# process executes RDTSC, the kernel kills it, and the server then ends all sessions.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ if ($node->pg_version->major >= 19)
 	plan skip_all => 'PostgreSQL 19 reads the time-stamp counter itself';
 }
 
-# Proves that the prohibition is effective, so that this test can fail.
+# Checks that the kernel kills such a process. Otherwise the test could not fail.
 {
 	my %environment = ($shim->environment, NO_TSC_PROGRAM => basename($^X));
 	local @ENV{ keys %environment } = values %environment;
@@ -38,8 +38,8 @@ if ($node->pg_version->major >= 19)
 
 $node->init;
 
-# OpenSSL would also read the counter, as a source of entropy. The variable clears bit 4 of CPUID
-# leaf 1, EDX, so that OpenSSL does not.
+# OpenSSL also reads the TSC, as a source of entropy. OPENSSL_ia32cap clears the bit for the TSC in
+# OpenSSL's copy of CPUID (leaf 1, EDX, bit 4), so that OpenSSL does not read it.
 $shim->start($node, NO_TSC_PROGRAM => 'postgres', OPENSSL_ia32cap => '~0x10');
 my $other = ClockSession->new($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
@@ -79,7 +79,7 @@ foreach my $call ('clock_measure', 'clock_histogram', 'clock_summary')
 	}
 }
 
-# Functions that do not need the counter work in the same session.
+# Functions that do not need the TSC work in the same session.
 foreach my $source ('system', 'instr_time')
 {
 	my $row = $session->row("SELECT * FROM clock_summary('$source', 0.2)");

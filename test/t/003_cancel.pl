@@ -1,5 +1,5 @@
 
-# Cancel, timeout and termination of a run.
+# Runs that are cancelled, that time out, and whose backend is terminated.
 
 use strict;
 use warnings;
@@ -57,7 +57,7 @@ foreach my $call (@calls)
 	$session->can_measure($what);
 }
 
-# A session calibrates the TSC when it first needs it, which takes 50 ms. Interrupts a calibration.
+# Interrupts a calibration of the TSC, which takes 50 ms, when a session first needs it.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -73,8 +73,8 @@ SKIP:
 		is($result->{state}, '57014', $what);
 		ClockSession::ended_in_time($result, $what, 0.02);
 
-		# Proves that the calibration was interrupted, not a later step: the next statement has to
-		# calibrate, which takes at least 50 ms.
+		# Checks that it was the calibration that was interrupted, not a later step: the next
+		# statement has to calibrate again, which takes at least 50 ms.
 		$result = $fresh->query('SELECT count(*) > 0 FROM clock_sources');
 		is($result->{out}, 't', "$what: the session can calibrate again");
 		cmp_ok($result->{seconds}, '>=', 0.045, "$what: and has to");

@@ -1,6 +1,6 @@
 
-# Stops a backend for seconds in the middle of a run. The time must count as time off the CPU, not as
-# a fault of the clock.
+# Stops a backend for some seconds in the middle of a run. The run must report this time as time off
+# the CPU, not as a fault of the clock.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my %available = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres', 'SELECT source, available FROM clock_sources');
 
-# Starts all runs at the same time, because they are stopped for most of the time.
+# All runs are executed at the same time, because they are stopped most of the time.
 my @runs;
 foreach my $source ('system', 'rdtsc')
 {
@@ -29,17 +29,17 @@ foreach my $source ('system', 'rdtsc')
 
 		my $session = ClockSession->new($node);
 
-		# no reports of progress, so that any message is a warning
+		# Switches off reports of progress, so that each message is a warning.
 		$session->query('SET clocktiming.progress_interval = 0');
 
-		# calibrates the clock before the run, so that the calibration is not stopped
+		# Calibrates the clock before the run, so that the backend is not stopped in the
+		# calibration.
 		$session->query("SELECT count(*) FROM clock_measure('$source', 0.01)");
 		push @runs, { source => $source, session => $session };
 	}
 }
 
-# pg_stat_activity shows a stopped process as active. If a run ended before it was stopped, it was too
-# short for this machine.
+# Repeats a run with a longer duration if it ended before its backend was stopped.
 my $duration = 2;
 my $active;
 for (;;)
@@ -73,7 +73,8 @@ foreach my $run (@runs)
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
 	cmp_ok($row->{gap_max_ns}, '>', 1.1e9, "$what: the pause is a gap");
 	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
-	# the gap is measured over a block of readings, which may contain another interruption
+	# max_ns is one duration. gap_max_ns is measured over a block of readings, which may contain
+	# another interruption.
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
 		'<', 0.5e9, "$what: it is the longest duration");
 	cmp_ok($row->{lost_ms}, '>', 1100, "$what: time lost");

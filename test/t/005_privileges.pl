@@ -1,5 +1,6 @@
 
-# Privileges for measuring; and objects that other users create with the names that clocktiming uses.
+# Which roles may call which functions; and whether objects with the names that clocktiming uses,
+# which other users have created, can change what its functions do.
 
 use strict;
 use warnings;
@@ -14,7 +15,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->start;
 
-# Installs the extension in its own schema, so that search_path matters.
+# Installs the extension in a schema of its own, so that the results depend on search_path.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA timing;
@@ -76,7 +77,7 @@ foreach my $from (@measuring)
 	like($result->{err}, qr/^ERROR:  permission denied for /,
 		"message: $from");
 
-	# with its default duration it would take long
+	# With its default duration, this call would take 3 seconds.
 	next if $from eq 'clock_measure()';
 	$result = $monitor->query("SELECT count(*) > 0 FROM $from");
 	is("$result->{state} $result->{out}",
@@ -92,7 +93,7 @@ foreach my $from (@free)
 			'00000 t', "$role->[0] may: $from");
 	}
 }
-# A single function can be granted, together with the functions that it calls.
+# A single function can be granted to a role, together with the functions that it calls.
 foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ], [ 'clock_report(0.1)', 'clock_measure', 'internal_clock_report_parts' ],
 	[ 'clock_impact(0.1)', 'internal_clock_impact', 'internal_clock_timing_costs' ])
 {
@@ -114,8 +115,9 @@ is( $alice->query(
 	'42501',
 	'nor is a view of a view a way to the sources');
 
-# Creates a trap for each name in function bodies and views: an object of this name in a schema that
-# precedes all others in search_path, including pg_catalog.
+# For names that function bodies and views use, creates an object of this name in the schema "evil",
+# whose use raises an error. Below, this schema precedes all others in search_path, including
+# pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -146,8 +148,8 @@ $node->safe_psql(
 	CREATE DOMAIN evil.text AS int;
 	CREATE DOMAIN evil.numeric AS int});
 
-# The traps must not change results. The test's queries qualify all names, so only names in function
-# bodies and views could refer to the traps.
+# The results must be the same with "evil" in search_path. The queries qualify all names. So only
+# names in function bodies and views could refer to the objects in "evil".
 my @stable = (
 	'SELECT source, available, clock, description FROM timing.clock_sources',
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
@@ -188,15 +190,15 @@ foreach my $call (
 		'00000 t', "under a malicious search_path: $call");
 }
 
-# Proves that the traps work, so that this test can fail.
+# Checks that the objects in "evil" do raise errors. Otherwise the test could not fail.
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
 is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
-# Before CREATE EXTENSION, a user may have created objects in its schema. These are operators for
-# types that have none in pg_catalog, and functions with clocktiming's names and only the mandatory
-# arguments.
+# Before CREATE EXTENSION, a user may have created objects in the extension's schema. The test
+# creates operators for types for which pg_catalog has none, and functions that have clocktiming's
+# names, but only the mandatory arguments. clocktiming must use none of them.
 $node->safe_psql('postgres', 'CREATE DATABASE crowded');
 $node->safe_psql(
 	'crowded', q{
@@ -245,12 +247,13 @@ is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what o
 like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
 	qr/shown takes operator home\.</, 'what does is found');
 
-# A function with exactly matching argument types in another schema takes precedence over a
-# polymorphic one in pg_catalog. So the script must qualify all calls of polymorphic functions.
+# A user can create a function whose argument types match exactly. It takes precedence over a
+# polymorphic function of pg_catalog. So the install script must qualify all calls of polymorphic
+# functions.
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# Ignore functions whose body is a string: they set their own search_path.
+# Removes functions whose body is a string, because they set a search_path of their own.
 $script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
 unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

@@ -1,5 +1,6 @@
 
-# Dump and restore of samples and privileges.
+# Stored samples and privileges survive dump and restore and COPY BINARY, and damaged samples do no
+# harm.
 
 use strict;
 use warnings;
@@ -89,7 +90,7 @@ sub same
 		"$what: $_->[0]")
 	  foreach @facts;
 
-	# functions accept the restored values
+	# Functions accept the restored values.
 	is( $node->safe_psql(
 			$database,
 			q{SELECT (clock_summary(clock_merge(s))).readings = sum(v.readings) FROM one, clock_summary(s) AS v
@@ -125,7 +126,7 @@ $node->command_ok(
 	'pg_restore');
 same('custom', 'pg_dump -Fc and pg_restore');
 
-# COPY BINARY, within one encoding and between two.
+# COPY BINARY between databases with the same encoding, and with different encodings.
 $node->safe_psql('copied',
 	'CREATE EXTENSION clocktiming; CREATE TABLE one (id int, s clock_sample)');
 foreach my $encoding ('UTF8', 'LATIN1')
@@ -142,8 +143,9 @@ foreach my $encoding ('UTF8', 'LATIN1')
 isnt(-s "$tempdir/one.UTF8", -s "$tempdir/one.LATIN1",
 	'the encodings differ');
 
-# A sample of format version 1 in the format of COPY BINARY, which must remain readable. The file has
-# a header, a row with one field, and a trailer. test/sql/samples.sql has the same sample as text.
+# A file of COPY BINARY that contains a sample in format version 1, which must remain readable. The
+# file has a header, a row with one field, and a trailer. test/sql/samples.sql has the same sample
+# as text.
 my $version_1 = pack 'H*',
   '010000000672647473637000000014524454534350202271756f74656422205c2075'
   . '730002ef2a8bd3ce193fb999999999999a41e35f1a460000003fd89d8b1646432140'
@@ -196,8 +198,8 @@ foreach (
 	like($err, $message, "$what: refused");
 }
 
-# Changes text and binary samples randomly, with a constant seed. Each input must be rejected or give
-# a usable value, and the server must not crash.
+# Changes text and binary samples at random, with a constant seed. Each must be rejected or be a
+# value that all functions accept. The server must not crash.
 my $seed = 4711;
 
 sub random_below
@@ -269,7 +271,7 @@ cmp_ok($text{'22P02'}, '>', 1000, 'most texts were refused');
 is_deeply([ grep { /^XX|^53|^changed/ } keys %text ], [], 'no text did harm');
 note explain \%text;
 
-# Binary values: only COPY calls the receive function, so each value has a file.
+# Only COPY calls the receive function, so a file is written for each binary value.
 my %binary;
 foreach my $n (1 .. 200)
 {
@@ -291,7 +293,7 @@ cmp_ok($binary{refused}, '>', 60, 'most binary values were refused');
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time() < now()'), 't', 'the server lives');
 unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no server process has crashed');
 
-# A dump has CREATE EXTENSION, and no objects of the extension.
+# The dump has CREATE EXTENSION, and none of the extension's objects.
 unlike(slurp_file("$tempdir/plain.sql"),
 	qr/CREATE (FUNCTION|TYPE|VIEW|AGGREGATE)/,
 	'no member of the extension in the dump');

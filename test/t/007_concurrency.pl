@@ -1,5 +1,5 @@
 
-# Many concurrent sessions, and parallel queries over samples.
+# Many sessions that measure at the same time, and parallel queries over samples.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ my @sources = split /\n/,
   $node->safe_psql('postgres',
 	'SELECT source FROM clock_sources WHERE available ORDER BY 1');
 
-# Sessions that measure at the same time. If there are fewer CPUs, the sessions share them.
+# If there are fewer CPUs than sessions, the sessions share them.
 my @sessions = map { ClockSession->new($node) } 1 .. $sessions;
 foreach my $source (@sources)
 {
@@ -60,7 +60,7 @@ foreach my $source (@sources)
 
 $_->quit foreach @sessions;
 
-# Functions of samples return the same in parallel workers as without workers.
+# Functions of samples return the same in parallel workers as in the leader.
 my $force = $node->safe_psql('postgres',
 	q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')}
 );
@@ -93,7 +93,7 @@ foreach my $sql (
 		"in a worker: $sql");
 }
 
-# Only the leader of a parallel query executes functions that measure.
+# Functions that measure are executed only by the leader of a parallel query.
 {
 	my $sql =
 	  q{SELECT (clock_measure('system', 0.01)::jsonb -> 'readings')::bigint > 0 FROM samples};

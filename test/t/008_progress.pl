@@ -1,5 +1,5 @@
 
-# Progress reports and memory use of runs.
+# Runs report their progress, and do not use more memory than expected.
 
 use strict;
 use warnings;
@@ -23,8 +23,8 @@ my @sources = split /\n/,
 	q{SELECT source FROM clock_sources WHERE available
 		AND source IN ('system', 'rdtscp', 'rdtsc', 'instr_time', 'gettimeofday', 'realtime_coarse')})->{out};
 
-# With a report every 100 ms, half a second has at least two reports. Several attempts are made,
-# because other processes may use the CPU for nearly all of that time.
+# With a report every 100 ms, a run of half a second has at least two reports. The run is repeated
+# if there are fewer, because other processes may use the CPU nearly all of that time.
 foreach my $source (@sources)
 {
 	my $notice =
@@ -41,7 +41,7 @@ foreach my $source (@sources)
 		last if @elapsed >= 2;
 	}
 	cmp_ok(scalar @elapsed, '>=', 2, "$source: reports");
-	# the times are rounded to 0.1 s
+	# The reported times are rounded to 0.1 s.
 	cmp_ok(scalar @elapsed, '<=', ($elapsed[-1] + 0.05) / 0.1, "$source: no more than one an interval");
 	is_deeply(
 		\@elapsed,
@@ -66,8 +66,8 @@ foreach my $source (@sources)
 	is($result->{err}, '', "$source: none in so short a time by default");
 }
 
-# clock_report() executes several runs, each with its own reports. Several attempts are made, because
-# a process that waits for the CPU may miss the reports of a run.
+# clock_report() executes several runs, each with its own reports. The call is repeated if reports
+# are missing, because a process that waits for the CPU may miss all reports of a run.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my @reported = grep { /^(?:system|rdtscp?)\z/ } @sources;
 my $reports = '';
@@ -79,10 +79,11 @@ for (1 .. 10)
 like($reports, qr/NOTICE:  progress: $_: /, "clock_report: $_") foreach @reported;
 $session->query('SET clocktiming.progress_interval = 0');
 
-# Memory of the session, between statements and within a statement
+# Memory of the session between statements, and during a statement
 my $megabyte = 1024 * 1024;
 
-# Number of runs per source. Each run takes 20 ms, and may leave less than half a kilobyte allocated.
+# Number of runs per source. A run takes 20 ms. After a run, less than half a kilobyte may remain
+# allocated.
 my $per_source = 25;
 my $allowed = 512 * $per_source;
 foreach my $source (@sources)
@@ -94,7 +95,7 @@ foreach my $source (@sources)
 	my $before;
 	my $grown;
 
-	# the first runs fill caches
+	# The first runs fill caches.
 	$session->query(sprintf $calls, 3) foreach 1 .. 3;
 	$before = $session->memory;
 	is($session->query(sprintf $calls, $per_source)->{state},
@@ -102,7 +103,7 @@ foreach my $source (@sources)
 	$grown = $session->memory - $before;
 	cmp_ok($grown, '<', $allowed, "$source: memory after them");
 
-	# one statement per run
+	# Each run in a statement of its own. Runs in a DO statement fill the caches first.
 	$session->query("DO \$\$ BEGIN FOR i IN 1 .. 3 LOOP
 		PERFORM clock_measure('$source', 0.0001); END LOOP; END \$\$");
 	$before = $session->memory;
@@ -114,8 +115,8 @@ foreach my $source (@sources)
 	cmp_ok($grown, '<', $allowed, "$source: memory after many statements");
 }
 
-# During a statement, the memory may not exceed that of one run. To check this, the backend logs its
-# memory contexts.
+# Returns the size of the backend's memory contexts in bytes. The backend logs it during its
+# statement.
 sub logged_total
 {
 	my $pid = $session->pid;
@@ -132,8 +133,8 @@ sub logged_total
 	die 'no memory contexts in the log';
 }
 
-# Starts a statement that would not end by itself. Returns the number of bytes by which the backend
-# has grown after some seconds.
+# Starts a statement that would not end by itself. Returns by how many bytes the backend has grown
+# after some seconds.
 sub grown_while
 {
 	my ($sql, $seconds) = @_;

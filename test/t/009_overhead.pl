@@ -1,6 +1,6 @@
 
-# Measuring queries: the session is unchanged afterwards, however the measurement ends, and no user
-# can read or change more than by executing the query.
+# Functions that measure queries. The state of the session is the same afterwards, however the
+# measurement ends. No user can read or change more than by executing the query.
 
 use strict;
 use warnings;
@@ -38,7 +38,7 @@ my $state = $ClockSession::state . q{
 	SELECT count(*) FROM secret};
 my $session = ClockSession->new($node);
 my $killer = ClockSession->new($node);
-# loads both libraries, because each adds settings to the session's state
+# Loads the libraries before the state is stored, because each adds settings to it.
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 my $before = $session->query($state)->{out};
 like($before, qr/\noff\nt\n0\nt\n100$/, 'the state before');
@@ -66,7 +66,7 @@ foreach my $statement (sort keys %long)
 	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 	$session->gives($state, $before, "$what: nothing is left behind then, either");
 
-	# an error in a subtransaction, after which the transaction continues
+	# An error in a subtransaction, after which the transaction continues
 	$session->query('BEGIN');
 	$session->query('INSERT INTO log VALUES (7)');
 	$session->query('SAVEPOINT s');
@@ -80,7 +80,7 @@ foreach my $statement (sort keys %long)
 	$session->gives($state, $before, "$what: nothing is left behind after it");
 }
 
-# A query that fails in the middle, caught by a handler
+# An error in the middle of the query, which a handler catches
 is( $session->query(
 		q{DO $$BEGIN
 			PERFORM clock_query_overhead('SELECT 1 / (50 - a) FROM secret', 0.1);
@@ -91,20 +91,20 @@ is($session->query('SELECT count(*) FROM log')->{out}, '1', 'the handler could w
 $session->gives($state, $before, 'nothing is left behind after an error');
 $session->query('TRUNCATE log');
 
-# Writes are rolled back, including those of triggers
+# Writes are rolled back, including those of triggers.
 my $rows = $session->query(
 	q{SELECT count(*) FROM clock_query_overhead('INSERT INTO secret VALUES (-1)', 0.1, allow_writes => true)});
 is($rows->{out}, '4', 'a write is measured');
 is($session->query('SELECT count(*) FROM log')->{out}, '0', 'what its trigger did is rolled back');
 $session->gives($state, $before, 'and the write itself');
 
-# Memory does not grow with runs
+# Memory does not grow with the number of runs.
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)});
 my $first = $session->memory;
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)}) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 
-# Progress reports
+# Reports of progress
 $session->query("SET clocktiming.progress_interval = '200ms'");
 my $reports;
 for (1 .. 10)
@@ -117,7 +117,8 @@ for (1 .. 10)
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
-# Another extension that instruments queries would distort the comparison
+# If another extension instruments the query, the comparison would be distorted, and an error is
+# raised.
 $session = ClockSession->new($node);
 SKIP:
 {
@@ -145,7 +146,7 @@ is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})
 	'but reads no table that is not for it');
 is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)', 0.05, true)})->{state}, '42501',
 	'nor writes to one');
-# The node returns 10 of 100 rows: 10 calls, and one at the end.
+# The node returns 10 of 100 rows: 10 calls that return a row, and one call at the end.
 is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
 	'row-level security is the caller\'s');
 $_->quit foreach ($watcher, $killer);

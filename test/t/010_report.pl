@@ -1,5 +1,6 @@
-# clock_report() has the format of pg_test_timing: a parser for pg_test_timing's output reads both.
-# The format is that of PostgreSQL 19, so the outputs are compared only from 19 on.
+# clock_report() has the format of pg_test_timing, so that a parser of pg_test_timing's output also
+# reads clock_report()'s. It has the format of PostgreSQL 19, so the two are compared only from 19
+# on.
 use strict;
 use warnings;
 
@@ -7,7 +8,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Returns the kind of a line. Stores the four numbers of a table's row in @$row.
+# Returns the kind of a line of output. If the line is a row of a table, stores its four numbers in
+# @$row.
 sub kind
 {
 	my ($line, $row) = @_;
@@ -37,7 +39,8 @@ sub kind
 	return "unknown: \"$line\"";
 }
 
-# Returns the kinds of a report's lines, with successive rows as one, and the rows of each table.
+# Parses a report. Returns the kinds of its lines, where successive rows count as one, and the rows
+# of each table.
 sub read_report
 {
 	my ($text) = @_;
@@ -70,7 +73,7 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# Returns, for each table, the upper limits of the most frequent bucket in both reports.
+# Returns, for each table, the upper limit of its most frequent bucket in both reports.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;
@@ -83,8 +86,8 @@ sub commonest
 
 sub alike { my ($ours, $theirs) = @{ $_[0] }; return $ours <= 2 * $theirs + 1 && $theirs <= 2 * $ours + 1; }
 
-# clock_report() and pg_test_timing measure one after the other, and other processes may slow down
-# one of them. They must agree in one of five attempts.
+# The two programs measure one after the other, and other processes may disturb one of them. Their
+# results must agree in one of five attempts.
 my ($tool_kinds, $tool_tables, $our_kinds, $our_tables);
 foreach (1 .. 5)
 {
@@ -95,13 +98,13 @@ foreach (1 .. 5)
 }
 
 is_deeply([ grep { /unknown/ } @$tool_kinds ], [], 'the reader knows the tool');
-# Ignore "...", because it depends on the run whether rows are omitted.
+# Ignores lines with "...", because whether rows are omitted differs between runs.
 is_deeply([ grep { $_ ne 'dots' } map { $_ } @$our_kinds ],
 	[ grep { $_ ne 'dots' } @$tool_kinds ], 'our lines are of the same kinds in the same order')
   or diag("ours:\n@$our_kinds\ntool:\n@$tool_kinds");
 is(scalar(@$our_tables), scalar(@$tool_tables), 'as many tables');
 
-# The most frequent duration is in the same bucket or an adjacent one.
+# The most frequent durations are in the same bucket or in adjacent ones.
 for my $pair (commonest($tool_tables, $our_tables))
 {
 	ok(alike($pair), 'the commonest duration is in the same bucket, or next to it')

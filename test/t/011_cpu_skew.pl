@@ -1,6 +1,6 @@
 
-# clock_cpu_skew: the bounds contain the offset that is injected into one CPU's clock, and the worker
-# ends with the call, however the call ends.
+# clock_cpu_skew() on a server whose clock has an offset on one CPU (test/shim/cpu_offset.c). Its
+# bounds must contain this offset. Its worker must end with the call, however the call ends.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
 plan skip_all => 'processes cannot be pinned to CPUs here' unless -d '/proc/self';
 plan skip_all => 'there is no taskset' unless `taskset -V` =~ /taskset/;
 
-# Returns the contents of /proc/<pid>/status; nothing if the process does not exist or is a zombie.
+# Returns the members of /proc/PID/status, or nothing if the process does not exist or is a zombie.
 sub status_of
 {
 	my ($pid) = @_;
@@ -52,7 +52,7 @@ my @cpus = cpus_of(affinity($$));
 plan skip_all => 'there is only one CPU' unless @cpus > 1;
 splice(@cpus, 4) if @cpus > 4;
 
-# Sets the CPUs on which servers run that are started later: they inherit the affinity.
+# Sets the CPUs on which this process may run. Servers that it starts later inherit this.
 sub run_on
 {
 	system_log('taskset', '-c', '-p', join(',', @_), $$) == 0
@@ -63,7 +63,7 @@ run_on(@cpus);
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/cpu_offset';
 
-# Writes the control file; see cpu_offset.c.
+# Writes words to the control file, which cpu_offset.c describes.
 sub write_control
 {
 	my ($offset, @words) = @_;
@@ -81,7 +81,7 @@ sub set_offset
 	return;
 }
 
-# Stops the clock at a reading on all CPUs.
+# Makes the clock stand still at this reading, on all CPUs.
 sub freeze
 {
 	my ($at) = @_;
@@ -103,7 +103,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', 'clocktiming.progress_interval = 0');
 {
-	# inject faults into the server's clock only
+	# Only the server loads the library, so only its clock is faulty.
 	local $ENV{LD_PRELOAD} = $shim;
 	local $ENV{CPU_OFFSET_CONTROL} = $control;
 	$node->start;
@@ -115,7 +115,7 @@ my $killer = ClockSession->new($node);
 my $allowed = affinity($session->pid);
 my $duration = 0.1 * $#cpus;
 
-# Returns the pids of workers that are children of this server.
+# Returns the process ids of clock_cpu_skew()'s workers on a server.
 sub workers
 {
 	my ($server) = @_;
@@ -134,7 +134,7 @@ sub workers
 	return @pids;
 }
 
-# Waits until a condition holds.
+# Calls a function repeatedly until it returns true.
 sub wait_for
 {
 	my ($what, $condition) = @_;
@@ -148,7 +148,7 @@ sub wait_for
 	return 0;
 }
 
-# Sends a long statement, and waits until its worker runs on a CPU other than the first. Returns the
+# Executes a long call, and waits until its worker runs on another CPU than the first. Returns the
 # worker's process id.
 sub send_and_wait
 {
@@ -167,7 +167,7 @@ sub send_and_wait
 	return $pid;
 }
 
-# Checks that no worker is left, and that the backend's CPU affinity is unchanged.
+# Checks that no worker is left, and that the backend may run on the same CPUs as before.
 sub all_is_well
 {
 	my ($what) = @_;
@@ -180,7 +180,7 @@ sub all_is_well
 my @columns = qw(cpu clock reading_ns offset_ns offset_min_ns offset_max_ns
   round_trip_ns exchanges warps warp_max_ns stalls longest_stall);
 
-# Returns the rows and the warnings.
+# Calls clock_cpu_skew(). Returns its warnings and its rows.
 sub skew
 {
 	my (@arguments) = @_;
@@ -241,7 +241,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 				"$what: no warp is larger than the offset");
 			diag "$what: $row->{offset_min_ns} to $row->{offset_max_ns}";
 
-			# The one-way delay is less than the round trip.
+			# The offset can be distinguished from 0 only if it is larger than the round trip.
 			next if $row->{round_trip_ns} >= abs($truth);
 			$found = 1;
 			ok( $row->{offset_min_ns} > 0 || $row->{offset_max_ns} < 0,
@@ -255,7 +255,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 			$warnings,
 			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of $#cpus others\.\n\z/,
 			"$ns ns on CPU $cpu: warning") if $found;
-		# other processes may use one of the CPUs, which makes round trips long and the bounds wide
+		# Smaller offsets may not be found: other processes may use a CPU, so that round trips take
+		# long.
 		is($found, 1, "$ns ns on CPU $cpu: found") if abs($ns) >= 1000000000;
 	}
 }
@@ -265,7 +266,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	$session->send('SELECT * FROM clock_cpu_skew(duration => ' . 10 * $duration . ", source => 'system')");
 	wait_for('a worker', sub { workers($node) });
 
-	# Repeats until the change is within the run: the time when both CPUs are free is not known.
+	# Switches the offset on and off every 40 ms until the run has ended, because it is not known
+	# when the run compares this CPU.
 	for (my $i = 1;
 		$killer->query('SELECT state FROM pg_stat_activity WHERE pid = ' . $session->pid)->{out} eq 'active';
 		$i++)
@@ -287,8 +289,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	all_is_well('an offset that changes');
 }
 
-# The clock stands still for a while, twice. Readings during that time say nothing about the offset,
-# and must not appear as a change of the offset.
+# The clock stands still twice, for a while. Readings during that time tell nothing about the
+# offset, and must not look like a change of the offset.
 foreach my $ns (0, 1000000)
 {
 	my $what = "$ns ns, still for a while";
@@ -327,7 +329,8 @@ foreach my $ns (0, 1000000)
 	all_is_well($what);
 }
 
-# The clock never advances, at the reading 0 or another. The offset is then NULL, and no error occurs.
+# The clock stands still all the time, at the reading 0 or another. The offset is NULL then, and no
+# error occurs.
 foreach my $at (0, 1000000007)
 {
 	my $what = "still at $at ns";
@@ -349,7 +352,7 @@ foreach my $at (0, 1000000007)
 	}
 	all_is_well($what);
 
-	# clock_check() works with such a clock, too
+	# clock_check() also works with such a clock.
 	freeze($at);
 	is( $session->query(
 			q{SELECT ok FROM clock_check(0.2, max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
@@ -357,14 +360,14 @@ foreach my $at (0, 1000000007)
 	unfreeze();
 }
 
-# Timeouts at several times from the start to the middle of the run, and a cancel
+# Timeouts at several times, from the start to the middle of the run, and a cancel
 foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 {
 	my $what = "statement_timeout of $ms ms";
 
 	$session->query("SET statement_timeout = $ms");
 	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)});
-	# RESET itself may time out on a busy machine
+	# On a busy machine, the timeout may also cancel RESET.
 	1 while $session->query('RESET statement_timeout')->{state} eq '57014';
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
@@ -385,7 +388,7 @@ foreach my $i (1 .. 5)
 	all_is_well('cancel');
 }
 
-# The call waits until its worker has ended, however long that takes.
+# The worker is stopped. The call waits until it can end.
 {
 	my $pid = send_and_wait($session, 600);
 
@@ -477,7 +480,7 @@ foreach my $i (1 .. 5)
 	my $pid = send_and_wait($session, 600);
 
 	$node->stop('fast');
-	# the server also terminates the worker, possibly before the session
+	# The server also terminates the worker, possibly before the session.
 	like($session->result->{state}, qr/^(?:session ended|57000)\z/, 'the server is stopped');
 	ok(!status_of($pid), 'the server is stopped: no worker is left');
 	$session->quit;
@@ -486,7 +489,7 @@ foreach my $i (1 .. 5)
 		'no process has died');
 }
 
-# The backend is killed, after which the server ends all other processes.
+# The backend is killed. Then the server ends all other processes and restarts.
 {
 	my $pid;
 
@@ -518,10 +521,10 @@ foreach my $i (1 .. 5)
 		'the postmaster is killed: nor is the backend');
 	$session->result;
 
-	# psql has lost its connection and ended
+	# psql has lost its connection and has ended.
 	eval { $session->quit };
 
-	# a server can start only after all processes of this one have ended
+	# A server can start only after all processes of this one have ended.
 	wait_for(
 		'the server to end',
 		sub {

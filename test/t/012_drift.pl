@@ -1,5 +1,6 @@
 
-# clock_drift and clock_monitor: the drift that they find must be the injected one.
+# clock_drift() and clock_monitor() on a clock that runs at a wrong rate, steps, or stands still
+# (test/shim/drift_clock.c). The drift that they find must be the injected one.
 
 use strict;
 use warnings;
@@ -15,16 +16,21 @@ my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/drift_clock.so';
 plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
   unless -f $shim;
 
-# Time in seconds within which an interrupted statement must end, and CPU time that it may use for
-# that. An idle machine needs 10 ms, but on a loaded machine a process may wait long. No statement
-# would end by itself within this time.
+# Time in seconds within which an interrupted statement must end, and CPU time in seconds that it
+# may use until then. An idle machine needs 10 ms, but on a loaded machine a process may wait long.
+# No statement would end by itself within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 
-# Sets the faults of CLOCK_MONOTONIC in a process: how fast it runs (ppm), its lead in ns, delays of
-# readings, and steps and stalls in ns that repeat at intervals.
+# Makes CLOCK_MONOTONIC of a process faulty. Arguments:
+#   $ppm    error of its rate in ppm
+#   $ahead  its offset in ns
+#   $delay  delay of some readings in ns
+#   $every  length of a period in ns, for the next two
+#   $step   by how many ns it steps ahead in each period
+#   $still  for how many ns it stands still in each period
 sub inject
 {
 	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
@@ -43,7 +49,7 @@ close($fh);
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 {
-	# inject faults into the server's clock only
+	# Only the server loads the library, so only its clock is faulty.
 	local $ENV{LD_PRELOAD} = $shim;
 	local $ENV{DRIFT_CLOCK_CONTROL} = $control;
 	$node->start;
@@ -56,14 +62,15 @@ my $pid = $session->pid;
 my $tsc = $node->safe_psql('postgres',
 	q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't';
 
-# calibrates the TSC before the tests
+# Calibrates the TSC before the tests.
 $session->query('SELECT count(*) FROM clock_sources');
 
-# Number of intervals at the first attempt, and of those that contain the truth.
+# Number of confidence intervals that were measured at a first attempt, and number of those that
+# contain the true drift.
 my ($intervals, $containing) = (0, 0);
 
-# Returns whether the confidence interval of a drift contains the truth and excludes 0. It may contain
-# 0 if the truth is 0 or $wide is true.
+# Returns whether the confidence interval of a drift contains the true one. If that is not 0, the
+# interval must not contain 0, unless $wide is true.
 sub is_right
 {
 	my ($row, $truth, $wide) = @_;
@@ -72,9 +79,10 @@ sub is_right
 	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
 }
 
-# Repeats a measurement until it is right: the interval of its first value, a row, contains the truth,
-# and $also, if given, returns true for all values. Five attempts are enough, although a 95 % interval
-# misses the truth in one of 20 cases, and a waiting process may see two steps as one.
+# Calls $measure, which returns a row of clock_drift() and other values. Repeats this up to four
+# times until the drift of the row is right and $also, if given, returns true for the values.
+# Repetition is necessary: a 95 % interval misses the true drift in one of 20 cases, and a process
+# that waits for the CPU may see two steps as one.
 sub measured
 {
 	my ($truth, $measure, $also, $wide) = @_;
@@ -91,7 +99,7 @@ sub measured
 	return wantarray ? @values : $values[0];
 }
 
-# Checks what is_right() returns.
+# Checks that the confidence interval of a row contains the true drift, as is_right() does.
 sub contains
 {
 	my ($row, $truth, $what, $wide) = @_;
@@ -112,7 +120,7 @@ sub drift_of
 		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
-# Measures the drift, and repeats the measurement until it is right.
+# Calls drift_of() until the drift is right.
 sub right_drift_of
 {
 	my ($truth, @arguments) = @_;
@@ -137,13 +145,13 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
 		0, "a correct clock compared with one at $ppm ppm");
 
-	# if the faulty clock is the reference, correct clocks seem to drift by this rate
+	# Correct clocks seem to drift by this rate if the faulty clock is the reference.
 	my $seen = (1 / (1 + $ppm / 1e6) - 1) * 1e6;
 	contains(scalar right_drift_of($seen, 'monotonic_raw', 'system', $duration),
 		$seen, "monotonic_raw against a reference at $ppm ppm");
 }
 
-# A longer run makes the interval narrower
+# The longer the run, the narrower the interval
 {
 	inject($pid, 200);
 	my $short = right_drift_of(200, 'system', 'kernel', 0.02);
@@ -157,7 +165,9 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
 }
 
-# Delayed readings are ignored: the middle of a long bracket is early by half of the delay
+# Readings that are delayed are rejected. Each reading is taken between two readings of the
+# reference clock (the bracket), and its time is assumed to be in the middle. With a delay, the
+# bracket is long and this is wrong by half of the delay.
 {
 	my $delay = 20_000;
 
@@ -174,7 +184,8 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	cmp_ok($row->{bracket_ns}, '<', $delay, 'nor is it in the median bracket');
 }
 
-# A drift is relative to a reference: clocks with the same rate do not drift, even if it is wrong
+# A drift is relative to a reference. Two clocks with the same rate do not drift, even if both are
+# wrong.
 if ($tsc)
 {
 	contains(scalar right_drift_of(0, 'rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
@@ -182,13 +193,16 @@ if ($tsc)
 contains(scalar right_drift_of(0, 'system', 'monotonic', 0.3),
 	0, 'two names of the clock that is wrong');
 
-# clock_monitor: lead and advance grow by the injected rate
+# clock_monitor(): the difference to the reference grows with the advance of the clock, by the
+# injected rate.
 foreach my $ppm (200, -200)
 {
 	inject($pid, $ppm);
 	my (@rows, $edges);
 
-	# Repeat: if the process loses the CPU at the start, the first bracket is wide, but it is not returned.
+	# Repeats the call if a difference is wrong. The process may lose the CPU in the first
+	# comparison of the clocks. This comparison is not returned, so the test does not know how
+	# uncertain it is.
 	foreach (1 .. 5)
 	{
 		my $result = $session->query("SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)");
@@ -200,7 +214,8 @@ foreach my $ppm (200, -200)
 			my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
 			my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
 
-			# allow half of the bracket at the start and half of this one
+			# The allowed error is half of the bracket at the start, assumed to be at most 2 us, and
+			# half of this bracket.
 			push @rows, { off => abs($against - $truth), allowed => 0.001 + $bracket / 1000 + 1,
 				what => "monitor at $ppm ppm: $source after $elapsed s leads by $against us" };
 			$edges++ if $source eq 'system';
@@ -212,14 +227,15 @@ foreach my $ppm (200, -200)
 	cmp_ok($edges, '<=', 3, 'and no more than asked for');
 }
 
-# Returns whether the session is executing something.
+# Returns whether the session is executing a statement.
 sub is_active
 {
 	return $killer->query("SELECT state FROM pg_stat_activity WHERE pid = $pid")->{out} eq 'active';
 }
 
-# A jump within a run is reported, and is not part of the rate. A backward jump must be larger than the
-# time between two observations, hence 0.3 s. After a jump of -3 s, the clock is before the run's start.
+# A single step within a run is reported, and is not part of the rate. A step back must be longer
+# than the time between two observations of the clock; hence 0.3 s. After a step of -3 s, the clock
+# is earlier than at the start of the run.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
 	[ 10_000_000_000, 'system', 'kernel' ],
@@ -231,7 +247,7 @@ foreach my $case (
 	my ($step, $source, $reference) = @$case;
 	my $what = $reference eq 'system' ? "a reference's step of $step ns" : "a step of $step ns";
 
-	# if the faulty clock is the reference, the sign changes
+	# If the faulty clock is the reference, the sign changes.
 	my $seen = $reference eq 'system' ? -$step : $step;
 	my $kind = $seen > 0 ? 'warp' : $reference eq 'system' ? 'lag' : 'backward';
 	my %counts = (backward => 'backward_steps', warp => 'warps', lag => 'lags');
@@ -242,7 +258,7 @@ foreach my $case (
 		sub {
 			my (%row, $result, $in_time);
 
-			# the step must come within the run
+			# Doubles the duration until the step occurs within the run.
 			for (; !$in_time && $duration < 60; $duration *= 2)
 			{
 				inject($pid, 0);
@@ -276,9 +292,9 @@ foreach my $case (
 	like($said, qr/^$warnings{$kind}$hint\z/, "$what: warning");
 }
 
-# A clock that steps repeatedly: the reported rate is that between the steps. A backward step is
-# reported as a backward step or as a lag, depending on the time between two observations. If the
-# process waits, two steps may be reported as one.
+# A clock that steps repeatedly. The reported rate must be that between the steps. A step back may
+# be reported as a backward step or as a lag, depending on the time between two observations. If the
+# process waits for the CPU, two steps may be reported as one.
 foreach my $case (
 	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 3, -1_000_000, 200 ],
 	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
@@ -313,7 +329,7 @@ foreach my $case (
 	diag "$what: $row->{backward_steps} back, $row->{warps} warps, $row->{lags} lags";
 }
 
-# A clock that stands still at intervals falls behind
+# A clock that stands still at intervals, and so falls behind
 foreach my $still (3_000_000, 100_000_000)
 {
 	my $what = "still for $still ns in each 300 ms";
@@ -346,7 +362,7 @@ foreach my $ppm (-1e6, -3e6)
 		"a clock that $what: warning")
 	  if $ppm < -1e6;
 
-	# several attempts, because the fault may appear as a jump if the process hardly gets the CPU
+	# Several attempts, because the fault may look like a jump if the process hardly gets the CPU.
 	foreach (1 .. 5)
 	{
 		($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
@@ -364,8 +380,8 @@ foreach my $ppm (-1e6, -3e6)
 	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
 }
 
-# If an interval contains the truth with a probability of 95 %, at least 80 % of 40 and more first
-# attempts do.
+# Of the intervals of all first attempts, more than 40, 95 % should contain the true drift. Requires
+# 80 %.
 cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 

@@ -1,5 +1,5 @@
 
-# clock_advice and clock_check report every fault of a clock, and no fault of a correct clock.
+# clock_advice() and clock_check() report each fault of a faulty clock, and none of a correct clock.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ plan skip_all => "no $dir/slow_clock.so: say by CLOCKTIMING_SHIM_DIR where it is
 my $checks = 'cost,backward_steps,warps,lags,drift,skew,gaps,tsc_frequency,invariant_tsc';
 my @checks = sort(split(/,/, $checks), 'explain_clock', 'overall');
 
-# Starts a server, with the shim for clock_gettime() if there is one.
+# Starts a server, with environment variables that make it load libraries of test/shim.
 sub start
 {
 	my ($name, $config, %environment) = @_;
@@ -33,8 +33,8 @@ sub start
 	return $node;
 }
 
-# Returns the names of the checks that fail in clock_check(), as one text. Half a second contains
-# some 50 faults, even if other processes use most of the CPU.
+# Calls clock_check(), and returns the names of the checks that fail, separated by commas. Half a
+# second contains some 50 of the injected faults, even if other processes use most of the CPU.
 sub failed
 {
 	my ($session, $arguments) = @_;
@@ -47,7 +47,7 @@ sub failed
 	return $failed // '';
 }
 
-# Returns the figure of a finding, in the unit of clock_check().
+# Returns the figure in the text of a finding, in the unit that clock_check() uses.
 sub figure
 {
 	my ($check, $finding) = @_;
@@ -60,8 +60,8 @@ sub figure
 	return undef;
 }
 
-# Calls clock_advice() once, and checks the properties of all its rows.  Returns the rows by check, with
-# the lines of each text joined.  $fault is the check that must fail, if a fault is injected.
+# Calls clock_advice(), and checks its rows. Returns the rows by name of the check, with the lines
+# of each text joined. $fault is the check that must fail, if a fault was injected.
 sub advice
 {
 	my ($session, $what, $fault) = @_;
@@ -87,8 +87,9 @@ sub advice
 	is($ranks[0], $ranks[1], "$what: which is that of the worst check");
 	is_deeply([ @ranks[ 1 .. $#ranks ] ], [ sort { $b <=> $a } @ranks[ 1 .. $#ranks ] ], "$what: worst first");
 
-	# clock_check() measures again, and must only find the injected fault again. For each other
-	# warning of clock_advice(), the threshold of clock_check() is set to the figure in the warning.
+	# clock_check() measures again, and on a busy machine it may find other faults. It must find the
+	# injected fault. For each warning of clock_advice(), the figure in its text must exceed the
+	# threshold of clock_check(), so that clock_check() would also fail for it.
 	my %threshold = map { split /\|/ } split /\n/,
 	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
@@ -97,7 +98,8 @@ sub advice
 	{
 		my $finding = $rows{$check}{finding};
 
-		# the threshold of the cost is relative to a measured cost; the finding contains the factor
+		# The threshold of the cost is the measured cost of a system call, which is in the text of
+		# the finding.
 		$threshold{$check} = 0.9 * $1
 		  if $check eq 'cost' && $finding =~ /a system call ([\d.]+) ns/ && 0.9 * $1 < 200;
 		cmp_ok(figure($check, $finding) // -1,
@@ -118,8 +120,8 @@ sub advice
 	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
 
-	# PostgreSQL 19 calibrates the TSC at its start. On a busy machine the result may be wrong by
-	# more than the limit, which is a finding.
+	# PostgreSQL 19 calibrates the TSC at its start. On a busy machine, the result may be wrong by
+	# more than clock_advice() accepts. The server is restarted until it is not.
 	for (1 .. 20)
 	{
 		last
@@ -143,8 +145,9 @@ sub advice
 	$node->stop;
 }
 
-# A system clock that needs a system call, and no free worker to measure the skew. The kernel's list
-# of other clock sources is replaced if possible.
+# A system clock that needs a system call (test/shim/slow_clock.c), on a server without a free
+# worker to measure the skew. test/shim/kernel_clock.c replaces the kernel's list of other clock
+# sources.
 {
 	my $kernel = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 	mkdir $kernel or die "$kernel: $!";
@@ -157,7 +160,7 @@ sub advice
 	my $session = ClockSession->new($node);
 	my $rows;
 
-	# the server must also read the slow clock
+	# Makes the server read the slow clock.
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -174,7 +177,7 @@ sub advice
 		  . ' update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine'
 		  . q{ ask the provider: to change the kernel's clock source from hpet to hyperv_clocksource_tsc_page},
 		'slow: what to do');
-	# commands in actions are complete, on their own line or within a sentence
+	# A command in an action has a line of its own, or is part of a sentence. It is never broken.
 	my $actions = $session->query(q{SELECT action FROM clock_advice(0.1) WHERE check_name = 'cost'})->{out};
 	like($actions, qr{^cd /sys/devices/system/clocksource/clocksource0$}m, 'slow: a command in one line');
 	like($actions, qr{^echo hyperv_clocksource_tsc_page > current_clocksource$}m, 'slow: and one that is long');
@@ -194,7 +197,8 @@ sub advice
 		'no worker: what cannot be found is no pass');
 	is($session->query('SELECT 1')->{out}, '1', 'the session goes on');
 
-	# the server reads the slow clock although the TSC is available: the advice is to change the setting
+	# If the server reads the slow clock although the TSC is available, the advice is to change its
+	# setting.
 	if ($node->pg_version->major >= 19
 		&& $session->query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'})->{out} eq 't')
 	{
@@ -209,7 +213,7 @@ sub advice
 	$node->stop;
 }
 
-# Clocks that go backwards, jump, or run fast. fake_clock.c describes the control file.
+# Clocks that go backwards, stand still, jump, or run fast (test/shim/fake_clock.c).
 SKIP:
 {
 	skip 'no fake_clock.so', 1 unless -f "$dir/fake_clock.so";
@@ -218,7 +222,8 @@ SKIP:
 	my $generation = 0;
 
 	my $write = sub {
-		# Overwrite the file in place: truncating it would kill the processes that have mapped it.
+		# Overwrites the file in place, because truncating it would kill the processes that have
+		# mapped it.
 		open(my $fh, -e $control ? '+<' : '>', $control) or die "$control: $!";
 		syswrite($fh, pack('q16', @_, (0) x (16 - @_))) == 128 or die "$control: $!";
 		close($fh);
@@ -238,7 +243,7 @@ SKIP:
 		$session->query(
 			q{SELECT set_config('timing_clock_source', 'system', false)
 				FROM pg_settings WHERE name = 'timing_clock_source'});
-		# a clock that runs fast starts at the first fault
+		# A clock that runs fast does so from its only fault on.
 		$write->(++$generation, $session->pid, $kind, 2, 20000,
 			$what eq 'fast' ? 1 : 1000000000, $size);
 		$rows = advice($session, $what, $check);

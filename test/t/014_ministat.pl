@@ -1,6 +1,6 @@
-# clock_compare() and its plot agree with ministat for the same numbers, except for ministat's
-# rounding: its table of Student's t has three decimals and ends at 100 degrees of freedom, and it
-# prints few digits.
+# clock_compare() and its plot agree with the program ministat for the same numbers. They may differ
+# by ministat's rounding: its table of Student's t has three decimals and ends at 100 degrees of
+# freedom, and it prints few digits.
 
 use strict;
 use warnings;
@@ -19,7 +19,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my $seed = 20240229;
 
-# Returns a random number of Lehmer's generator, which has the same sequence in every run.
+# Returns a random number between 0 and 1, by Lehmer's generator. The sequence is the same in every
+# run.
 sub uniform
 {
 	$seed = $seed * 48271 % 2147483647;
@@ -33,7 +34,7 @@ sub normal
 	return $sum;
 }
 
-# Returns a data set. Sets vary in size, scale, spread, shape and number of digits.
+# Returns a data set of the given shape, size, centre and spread.
 sub data_set
 {
 	my ($shape, $n, $center, $spread) = @_;
@@ -47,7 +48,7 @@ sub data_set
 		$x += 20 if $shape == 4 && uniform() < 0.1;
 		push @x, sprintf($shape == 3 ? '%.0f' : '%.10g', $center + $spread * $x);
 	}
-	# make sure that not all values are equal, which other tests cover
+	# Makes sure that not all values are equal. Other tests test equal values.
 	$x[0] += $spread if !grep { $_ != $x[0] } @x;
 	return \@x;
 }
@@ -77,8 +78,8 @@ sub sql_array
 	return "'{" . join(',', @$x) . "}'::float8[]";
 }
 
-# Compares two figures, one of which is rounded to some digits. They agree if they are equal after
-# rounding, or adjacent if a half was rounded the other way. $slack is an additional tolerance.
+# Returns whether two figures agree, one of which ministat has rounded to some digits. $slack is an
+# additional tolerance.
 sub same_digits
 {
 	my ($ours, $printed, $digits, $slack) = @_;
@@ -94,15 +95,15 @@ sub near
 	return abs($ours - $theirs) <= $share * abs($theirs);
 }
 
-# Detects ministat's version: Debian has those of 2015 and of 2025. The older one loses digits of
-# standard deviations, uses the larger of the two middle values as the median, and ignores the error
-# of the first mean in the margin in percent.
+# Detects the version of ministat: Debian has the versions of 2015 and of 2025. The older one loses
+# digits of standard deviations. For an even number of values, its median is the larger of the two
+# in the middle. Its margin in percent does not include the error of the first mean.
 write_file('even', [ 1, 2, 3, 5 ]);
 my $old = ministat('-n', 'even') =~ /^x +4 +1 +5 +3 /m;
 note($old ? 'ministat of 2015' : 'ministat of 2025');
 
 my @levels = (80, 90, 95, 98, 99, 99.5);
-# The true confidence levels: ministat's column for 99.5 % has the values for 99.8 % (z is 3.090, not
+# The column of ministat's table for 99.5 % contains the values for 99.8 % (for z, 3.090 instead of
 # 2.807).
 my %true = map { $_ => $_ == 99.5 ? 99.8 : $_ } @levels;
 my @cases;
@@ -114,9 +115,10 @@ for my $i (0 .. 251)
 	my $spread = abs($center) * (0.001, 0.03, 0.3, 2)[ $i % 4 ];
 	my $shift = (0, 0.2, 0.6, 1, 1.5, 4)[ int($i / 6) % 6 ];
 
-	# an odd number of values for the plots below, because both versions have the same median of it
+	# The plots below use these sets. Of an odd number of values, both versions compute the same
+	# median.
 	($n, $m) = ($n - 1 + $n % 2, $m - 1 + $m % 2) if $i % 6 == 1;
-	# whole numbers need a larger spread
+	# Whole numbers need a larger spread, or most of them would be equal.
 	$spread = 3 if $i % 5 == 3 && $spread < 1;
 	push @cases, [
 		data_set($i % 5, $n, $center, $spread),
@@ -125,13 +127,13 @@ for my $i (0 .. 251)
 	];
 }
 
-# executes all statements in one session, to save time
+# All statements are executed in one session, to save time.
 my $sql = '';
 my $k = 0;
 for my $case (@cases)
 {
 	my $arrays = sql_array($case->[0]) . ', ' . sql_array($case->[1]);
-	# numeric, because it is exact
+	# Computes the standard deviation also by numeric, which is exact.
 	$sql .= 'SELECT ' . $k++ . ', c.data, c.n, c.min, c.max, c.median, c.mean, c.stddev, c.difference, c.difference_margin,' .
 	  ' c.difference_percent, c.difference_margin_percent, c.pooled_stddev, c.p_value, c.verdict,' .
 	  " (SELECT stddev_samp(x::numeric(50,20))" .
@@ -166,7 +168,7 @@ for my $k (0 .. $#cases)
 			my ($mine, $printed) = ($ours[$k][$i][ $j + 1 ], $table[$i][ $j + 1 ]);
 			$mine = (sort { $a <=> $b } @{ $cases[$k][$i] })[ @{ $cases[$k][$i] } / 2 ] if $names[$j] eq 'median' && $old;
 			next if same_digits($mine, $printed, 8);
-			# the older version loses digits, because it subtracts squares of large numbers
+			# The older version loses digits, because it subtracts squares of large numbers.
 			my ($n, $mean) = @{ $ours[$k][$i] }[ 1, 5 ];
 			next if $old && $names[$j] eq 'stddev' && same_digits($mine, $printed, 8, 4e-16 * $n * ($mean / $mine)**2 * $mine);
 			push @wrong, "$names[$j] of $i: $mine, ministat $printed";
@@ -179,10 +181,11 @@ for my $k (0 .. $#cases)
 	my $label = sprintf '%.1f', $level;
 	my $different = $verdict eq 'difference' ? 1 : 0;
 	push @wrong, "verdict in words: $verdict" if !$different && $verdict ne 'no difference proven';
-	# clock_compare's p-value leads to the same decision
+	# The p-value of clock_compare() must lead to the same decision.
 	push @wrong, "p = $p" if $different != ($p < 1 - $true{$level} / 100 ? 1 : 0);
 
-	# if error and difference are equal within 0.1 %, ministat's rounded table may decide otherwise
+	# If the difference and its margin are equal within 0.1 %, ministat may decide otherwise,
+	# because the values of its table are rounded.
 	my $close = near($error, abs($difference), 1e-3);
 	$undecided++ if $close;
 	push @wrong, "verdict: $verdict, ministat: $text" if !$close && $different != ($text =~ /^Difference at $label% confidence$/m ? 1 : 0);
@@ -211,10 +214,12 @@ for my $level (@levels)
 }
 note(($undecided || 0) . ' too close to call for a rounded table');
 
-# Compares the plots symbol by symbol, with all text around them. clocktiming's width includes the
-# frame; ministat's does not, and ministat indents by a tab. ministat has only the rows that the last
-# data set needs, and drops higher rows of the first. In those rows, clocktiming's plot may only have
-# symbols of the first data set. Finally, checks that clocktiming's plot has all values.
+# Compares the plots symbol by symbol, with all text around them. Some differences are expected:
+#   ministat's width does not include the frame, and ministat indents by a tab;
+#   ministat's plot has only as many rows as the last data set needs. In the rows above them,
+#     clocktiming's plot may only have symbols of the first data set.
+#
+# Finally checks that clocktiming's plot contains all values.
 my @pictures = (
 	[ [ 1 .. 9 ], [ 3 .. 10, 5 ] ],
 	[ [ 50, 200, 150, 400, 750, 400, 150 ], [ 150, 400, 720, 500, 930 ] ],
@@ -244,7 +249,7 @@ for my $i (0 .. $#pictures)
 	}
 	$theirs =~ s/^\t/        /mg;
 	chomp $theirs;
-	# margins may differ in the last digits, because ministat reads t from a table
+	# Margins may differ in the last digits, because ministat's table of t is rounded.
 	for ($theirs, $picture)
 	{
 		s/ \+\/- \S+$/ +- .../mg;
@@ -257,7 +262,7 @@ for my $i (0 .. $#pictures)
 	is($picture, $theirs, "picture $i, $width columns" . ($separate ? ', bars apart' : ''));
 }
 
-# ministat's table is 75 columns wide, clocktiming's is narrower; the plots are equal.
+# ministat's table is wider (75 columns) than clocktiming's. The plots must be equal.
 write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');

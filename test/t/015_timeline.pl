@@ -1,6 +1,6 @@
 
-# clock_timeline returns rows during a run. Also tests throttled runs that are cancelled, that
-# time out, and that end before the caller has read all rows.
+# clock_timeline() returns each row during its run, when an interval has ended. The runs of this
+# test, also throttled ones, are cancelled, time out, or end before the caller has read all rows.
 
 use strict;
 use warnings;
@@ -63,7 +63,7 @@ foreach my $call (@calls[ 0, 3, 6 ])
 	$fresh->quit;
 }
 
-# A cursor returns each row when its interval ends. The whole run would take longer than any test.
+# A cursor gets each row when its interval ends. The whole run would take a day.
 $session->query('SET clocktiming.progress_interval = 0');
 $session->query('BEGIN');
 foreach my $rate ('NULL', 200)
@@ -79,17 +79,18 @@ foreach my $rate ('NULL', 200)
 	{
 		$result = $session->query('FETCH FROM c');
 		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.2]}\|/, "rate $rate: row $n");
-		# each row is returned after its interval and long before the end of the run
+		# A row is returned after its interval has ended, and long before the end of the run.
 		cmp_ok(time - $start, '>=', $n * 0.2, "rate $rate: row $n is not early");
 		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
 	}
 
-	# The client fetches the next row only after some intervals have passed.
+	# The client fetches the next rows only after their intervals have passed. These intervals are
+	# not sampled.
 	usleep(500_000);
 	$result = $session->query('FETCH 2 FROM c');
 	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");
 
-	# An interval whose sampling begins late is sampled for the rest of the interval.
+	# When the client has caught up, intervals are sampled again, the first of them in part.
 	foreach (1 .. 100)
 	{
 		$result = $session->query('FETCH FROM c');
@@ -100,14 +101,14 @@ foreach my $rate ('NULL', 200)
 	$session->can_measure("rate $rate: after an early end");
 }
 
-# With FETCH_COUNT, psql also uses a cursor.
+# With FETCH_COUNT, psql reads the rows by a cursor, too.
 $session->query('COMMIT');
 $session->query('\set FETCH_COUNT 1');
 is($session->query(q{SELECT (clock_timeline('system', 0.3, 0.1)).elapsed_s})->{out},
 	"0.100\n0.200\n0.300", 'FETCH_COUNT');
 $session->query('\unset FETCH_COUNT');
 
-# Many runs that end before the caller has read all rows leave no resources behind.
+# Runs that end before the caller has read all rows leave no memory allocated.
 my $early = q{DO $$ BEGIN FOR i IN 1 .. 100 LOOP
 	PERFORM clock_timeline('system', 60, 0.001, %s) LIMIT 2; END LOOP; END $$};
 foreach my $rate ('NULL', 1000)
@@ -120,7 +121,7 @@ foreach my $rate ('NULL', 1000)
 	cmp_ok($session->memory - $before, '<', 100_000, "rate $rate: memory after them");
 }
 
-# A statement with many rows takes no more memory than one with few.
+# The memory of a statement does not grow with the number of its rows.
 {
 	my $idle = $session->memory;
 	my $most;
@@ -135,8 +136,8 @@ foreach my $rate ('NULL', 1000)
 	$session->query('COMMIT');
 }
 
-# Progress reports: the figures of each interval if the caller receives all rows at the end, and the
-# reports of a throttled run.
+# Reports of progress. If the caller receives all rows only at the end, they contain the figures of
+# each interval. Throttled runs also report.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my $notice =
   qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;

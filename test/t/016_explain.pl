@@ -1,6 +1,6 @@
 
-# clock_explain: however a call ends, the session is unchanged. Also parallel plans, privileges, and
-# other extensions.
+# clock_explain() leaves nothing behind in the session, however a call ends. Its rows of parallel
+# plans are correct, privileges are respected, and it works beside other extensions.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ my $parallel = q{
 	SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 	SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2};
 
-# Queries for the session's state, which must not change.
+# Queries for the state of the session, which no call may change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w;
 	SELECT count(*) FROM log};
@@ -93,7 +93,8 @@ foreach my $method (@methods)
 			my $result;
 
 			next if $function ne 'clock_explain' && $method eq 'isolate';
-			# On a busy machine, a short timeout may end the call before the query begins.
+			# Repeats a call with a longer timeout if it ended before the query began, which happens
+			# on a busy machine.
 			for (my $ms = 100; $ms < 10_000; $ms *= 2)
 			{
 				$result = $session->query_with_timeout($ms, $statement);
@@ -108,7 +109,7 @@ foreach my $method (@methods)
 			is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 			as_before($what);
 
-			# a subtransaction fails, and the transaction continues
+			# The call fails in a subtransaction, and the transaction continues.
 			$session->query("BEGIN; INSERT INTO log VALUES ('kept'); SAVEPOINT s");
 			$session->query("SET LOCAL statement_timeout = '100ms'");
 			is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
@@ -121,7 +122,7 @@ foreach my $method (@methods)
 		}
 	}
 
-	# errors during the run: in the leader, in a worker, and an error that is caught
+	# Errors in the query: in the leader, in a worker, and caught by a handler.
 	foreach my $query (
 		'SELECT 1 / (i - 4000) FROM generate_series(1, 5000) AS i',
 		'SELECT count(1 / (i - 4999)) FROM b',
@@ -151,7 +152,7 @@ foreach my $method (@methods)
 	}
 }
 
-# The client disconnects
+# The client disconnects during a call.
 SKIP:
 {
 	foreach my $method (@methods)
@@ -169,8 +170,8 @@ SKIP:
 	}
 }
 
-# Rows and loops of parallel plans equal those of EXPLAIN ANALYZE. Each entry has a query, its
-# settings, and a pattern that its plan matches.
+# Rows and loops of parallel plans must be those of EXPLAIN ANALYZE. Members: query, settings, and a
+# pattern that the types of the plan's nodes match.
 my @shapes = (
 	[ 'SELECT count(*) FROM a', '', 'Gather .*Seq Scan' ],
 	[ 'SELECT * FROM a WHERE i % 3 = 0', '', '^Gather Seq Scan' ],
@@ -196,7 +197,8 @@ my @shapes = (
 	[ 'SELECT counts(), count(*) FROM a', '', '' ],
 	[ 'SELECT count(*) FROM a WHERE k < 0', '', 'Gather' ],
 	[ 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT * FROM c JOIN b ON b.i = c.n', '', 'Gather' ]);
-# The server's nodes, in order, as lines
+# nodes() returns the nodes of a plan, expected() those of EXPLAIN ANALYZE, and differences()
+# compares them with clock_explain().
 my $nodes = q{
 	CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
 	RETURNS TABLE (node_type text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
@@ -222,8 +224,8 @@ my $nodes = q{
 					OR c.loops > 0 AND abs(c.rows::numeric / c.loops - e.rows) > 0.5)
 		FROM clock_explain(query, method => method) AS c FULL JOIN pg_temp.expected(query) AS e USING (node) $$};
 
-# Compares rows and loops with EXPLAIN's. Repeats this, because a process that starts late finds no
-# rows left, and then does not execute all nodes.
+# Compares rows and loops with those of EXPLAIN ANALYZE. Repeats this if they differ, because a
+# worker that starts late finds no rows left, and then does not execute all nodes.
 sub compare
 {
 	my ($s, $quoted, $method) = @_;
@@ -280,26 +282,27 @@ foreach my $shape (@shapes)
 }
 as_before('parallel plans');
 
-# Workers are timed.
+# The calls of nodes in workers are timed.
 my $marks = $session->query(
 	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE '%mean of%'});
 like($marks->{out}, qr/mean of 3 processes/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
 	't', 'all their calls with sampling => 1');
-# All processes sleep: the time of a node is at least half of the time that a process sleeps.
+# All processes sleep. The total time of Gather must be at least half of the time that a process
+# sleeps.
 is( $session->query(
 		q{SELECT count(*) FROM clock_explain('SELECT pause(0.002) FROM b WHERE i <= 60') AS c
 			WHERE total_ms > 0 AND total_ms * loops / least(loops, 1) >= 30 AND node_type = 'Gather'})->{out},
 	'1', 'a sleeping plan') ;
 
-# Fewer workers than were planned
+# Fewer workers can be started than were planned.
 $session->query('SET max_parallel_workers = 0');
 is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT count(*) FROM a', 'sampling')})->{out},
 	't', 'with no workers to be had');
 $session->query('RESET max_parallel_workers');
 
-# The setting that the server's own regression tests use to force parallel plans
+# The setting by which the server's own regression tests force parallel plans
 my $debug = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 foreach my $mode ('on', 'regress')
 {
@@ -342,7 +345,8 @@ like(
 	qr/mean of 3 processes/, 'whose workers are timed');
 is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
 $watcher->quit;
-# A setting with an invalid handle, or with the handle of another segment, does no harm.
+# clocktiming.worker_timing contains the handle of a segment of shared memory, by which workers find
+# the leader. An invalid handle, or that of another segment, does no harm.
 $session->query(q{SET clocktiming.worker_timing = '4711'});
 is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting of no meaning');
 $session->query(q{SET clocktiming.worker_timing = 'nonsense'});
@@ -376,7 +380,7 @@ like($session->query(q{SELECT * FROM clock_explain_text('INSERT INTO w VALUES (0
 	qr/^Trigger before: time=\d+\.\d+ calls=1$/m, 'triggers are shown');
 is($session->query('SELECT count(*) FROM w WHERE k <> 0')->{out}, '0', 'nothing was written');
 
-# Nested calls: the query calls clock_explain, also in the leader of a parallel plan
+# The query itself calls clock_explain(), also in a parallel plan.
 is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
 		'SELECT sum(d.rows) FROM b, clock_explain(''SELECT count(*) FROM a'') AS d WHERE b.i < 3') AS c WHERE node = 1})->{out},
 	'1', 'nested');
@@ -390,7 +394,8 @@ $session->query($twenty) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# A process is stopped during a run, like a frozen virtual machine. The output reports the disturbance.
+# The backend is stopped during a call, as if its virtual machine were frozen. The output must
+# report this.
 {
 	my $s = ClockSession->new($node);
 	$s->send(q{SELECT string_agg(concat_ws('|', node_type, total_ms, total_margin_ms, self_ms, self_margin_ms, run_ms, note), E'\n' ORDER BY node)
@@ -409,7 +414,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/^.*WARNING.*$/m, 'no warnings in the log');
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 
-# Other extensions, loaded before and after clocktiming
+# auto_explain and pg_stat_statements, loaded before and after clocktiming
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $loads = $libraries;
@@ -444,7 +449,7 @@ auto_explain.log_nested_statements = on
 			$s->query("SET auto_explain.log_timing = $timing");
 			my $result = $s->query($call);
 
-			# sampling counts rows itself, so log_timing = off works with it
+			# With the method sampling, clocktiming itself counts rows, so this works.
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");
@@ -456,7 +461,8 @@ auto_explain.log_nested_statements = on
 		$s->query('RESET auto_explain.log_timing; RESET auto_explain.log_analyze');
 		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: and off again");
 	}
-	# auto_explain instruments only top-level executions, and clock_explain's execution is nested
+	# With this setting, auto_explain does not instrument clock_explain's execution, because it is
+	# nested.
 	$s->query('SET auto_explain.log_nested_statements = off; SET auto_explain.log_analyze = on');
 	is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
 		"$libraries: log_analyze on, log_nested_statements off");

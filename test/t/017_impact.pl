@@ -1,6 +1,7 @@
 
-# Compares the number of readings that clock_impact assumes with the actual number, and tests
-# clock_impact with and without pg_stat_statements.
+# clock_impact() multiplies the number of operations by the number of clock readings for each.
+# Compares this with the actual number of readings (test/shim/count_clock.c). Also tests
+# clock_impact() with and without pg_stat_statements.
 
 use strict;
 use warnings;
@@ -15,7 +16,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# Returns the number of clock readings of a process since the last call.
+# Returns how often a process has read the clock since the last call, and from now on counts the
+# readings of this process.
 sub readings
 {
 	my ($pid) = @_;
@@ -25,7 +27,7 @@ sub readings
 	return $n;
 }
 
-# Settings that stop background work, and make a session read and write most blocks itself.
+# Settings without background work, so that the session itself reads and writes most blocks.
 my $quiet = q{
 autovacuum = off
 fsync = on
@@ -47,8 +49,8 @@ sub node
 	return $node;
 }
 
-# Returns clock_impact's kinds of work. Each has the number of operations, and the lower and upper
-# bound of readings per operation.
+# Returns clock_impact's kinds of work: name => [ number of operations, lower and upper bound of the
+# number of readings for an operation ].
 sub work
 {
 	my ($session) = @_;
@@ -73,7 +75,8 @@ sub work
 	return %work;
 }
 
-# Compares the number of readings that a setting adds with the bounds of clock_impact's figures.
+# Executes statements with a setting off and on. The readings that the setting adds must be within
+# the bounds that clock_impact() states for the work of these statements.
 sub compare
 {
 	my ($session, $setting, $what, $prepare, $statements) = @_;
@@ -101,7 +104,7 @@ sub compare
 	{
 		my $n = $after{$name}[0] - $before{$name}[0];
 
-		# skip work that belongs to the other setting
+		# Skips work that the other setting times.
 		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
 		$least += $n * $after{$name}[1];
 		$most += $n * $after{$name}[2];
@@ -110,10 +113,10 @@ sub compare
 
 	note "$what: $added readings, $least to $most";
 	cmp_ok($most, '>', 100, "$what: there was work");
-	# allow 20 readings of the session itself and of the first round
+	# Allows for 20 readings by the session itself and in the first round.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than are reckoned with");
-	# for temporary files, only a lower bound is known
+	# For temporary files, clock_impact() states only a lower bound.
 	cmp_ok($added, '<=', 1.03 * $most + 20,
 		"$what: and no more")
 	  unless $what eq 'temporary files';
@@ -140,7 +143,7 @@ foreach my $method (@methods)
 
 	my $session = ClockSession->new($node);
 
-	# choose the clock whose readings the shim counts
+	# Makes the server read the clock whose readings the library counts.
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -160,9 +163,9 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
-# clock_impact observes for some seconds, while another session does a known amount of work. The work
-# starts when the function is seen to wait, so that the statistics contain it before the function
-# reads them again.
+# clock_impact() observes for some seconds, while another session does a known amount of work. The
+# work begins when the function waits, and ends before it does. So the work is in the difference of
+# the two snapshots of the statistics.
 {
 	my $node = node('observed', '');
 
@@ -172,7 +175,7 @@ foreach my $method (@methods)
 		CREATE TABLE commits (i int)});
 	$node->safe_psql('postgres', 'VACUUM rows_to_scan');
 
-	# work before the call, which must not be counted
+	# This work is done before the call, and must not be counted.
 	$node->safe_psql('postgres', 'SELECT count(*) FROM rows_to_scan') foreach 1 .. 4;
 
 	my $session = ClockSession->new($node);
@@ -184,7 +187,7 @@ foreach my $method (@methods)
 	my %seen;
 	my $seconds = 4;
 
-	# repeat with a longer time if the work takes too long on a busy machine
+	# Repeats this with more seconds if the work has taken too long, as it does on a busy machine.
 	for (1 .. 4)
 	{
 		my $start = time;
@@ -214,17 +217,18 @@ foreach my $method (@methods)
 
 		is("@rest", 'observed t t', "observed: $name, the period and the rate");
 	}
-	# some more, because the function's own statements and the polls read rows of catalogs
+	# Allows for more calls, because the function's own statements and those of poll_query_until()
+	# also read rows.
 	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
 	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
 	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
 	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: and no others');
-	# the call can be cancelled
+	# The call can be cancelled.
 	$session->query('SET statement_timeout = 500');
 	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
 	$session->query('RESET statement_timeout');
-	# A reset of the statistics during the call makes the result unknown. Repeat with a longer time
-	# if the function has ended before the reset.
+	# If the statistics are reset during the call, the result is unknown. Repeats this with more
+	# seconds if the function ended before the reset.
 	my $reset;
 	for ($seconds = 1; $seconds < 100; $seconds *= 3)
 	{
@@ -244,7 +248,7 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
-# pg_stat_statements
+# Statistics of pg_stat_statements: not installed, not loaded, without the privilege, and used
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
 	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason

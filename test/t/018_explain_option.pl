@@ -1,5 +1,5 @@
 
-# The option CLOCK_SAMPLING of EXPLAIN, on PostgreSQL 18 and later.
+# The options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD of EXPLAIN, which exist from PostgreSQL 18 on.
 
 use strict;
 use warnings;
@@ -47,7 +47,7 @@ $node->safe_psql(
 	VACUUM ANALYZE;
 });
 
-# The option does not exist before the library is loaded.
+# The options do not exist before the library is loaded.
 my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOCK_SAMPLING 64) SELECT 1');
 like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
 
@@ -68,7 +68,8 @@ sub lines
 sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
 sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self (?:\d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d \+\/- \d+\.\d %\))?|unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
 
-# Returns the lines after the plan, without figures and without the line about a busy machine.
+# Returns the lines after the plan, with N for each number of ms, and without those about other load
+# of the machine.
 sub closing_lines
 {
 	my ($text) = @_;
@@ -80,7 +81,8 @@ sub closing_lines
 	return $text;
 }
 
-# Checks that the option does not affect later statements: EXPLAIN ANALYZE prints the server's times.
+# Checks that EXPLAIN ANALYZE without the option prints the server's own times, and nothing of
+# clocktiming.
 sub untouched
 {
 	my ($what) = @_;
@@ -164,8 +166,8 @@ foreach my $clock (@clocks)
 	$session->query('RESET timing_clock_source') if $clock ne '';
 }
 
-# Compares JSON plans node by node: the server's keys, rows and loops are equal, and clocktiming's keys
-# are added.
+# Compares two plans of EXPLAIN (FORMAT JSON) node by node. With the option, the server's own keys,
+# rows and loops must be the same, and clocktiming's keys are added.
 sub compare_json
 {
 	my ($ours, $theirs, $what) = @_;
@@ -310,11 +312,11 @@ foreach my $wrong (
 }
 untouched('wrong options');
 
-# One of the two options is enough, and their order does not matter
+# Either of the two options turns on sampling, and their order does not matter.
 like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
 like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 8, /m, 'the other one first');
 
-# Interrupted executions
+# Executions that fail or are cancelled
 foreach my $sql (
 	'SELECT 1 / (i - 4000) FROM b',
 	'SELECT count(1 / (i - 4000)) FROM b',
@@ -350,7 +352,7 @@ foreach my $sql ('SELECT count(*) FROM generate_series(1, 100000000)', 'SELECT p
 }
 $session->query('SET max_parallel_workers_per_gather = 0');
 
-# Nested EXPLAIN
+# EXPLAIN within EXPLAIN, by a function that executes it
 foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 {
 	foreach my $outer ($on, 'ANALYZE')
@@ -387,7 +389,7 @@ is($session->query($many)->{state}, '00000', 'many plans') for 1 .. 3;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# Ordinary roles may use the option, because it discloses nothing that EXPLAIN ANALYZE does not.
+# Ordinary roles may use the option, because it shows nothing that EXPLAIN ANALYZE does not show.
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
@@ -400,7 +402,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 unlike($log, qr/WARNING/, 'no warnings in the log');
 
-# clocktiming is preloaded, with auto_explain in both orders.
+# clocktiming and auto_explain are preloaded, in either order.
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $other = PostgreSQL::Test::Cluster->new($libraries =~ /^auto/ ? 'first' : 'last');

@@ -1,7 +1,7 @@
 
-# EXPLAIN's option affects only the explained execution, and no other execution of the same statement.
-# clock_explain executes the query as often as documented. Other extensions only receive options that
-# a statement can have.
+# The option CLOCK_SAMPLING applies only to the execution that EXPLAIN explains, not to other
+# executions of the same statement. clock_explain() executes the query as often as documented. Other
+# extensions' hooks receive only options that an EXPLAIN statement can have.
 
 use strict;
 use warnings;
@@ -46,13 +46,15 @@ auto_explain.log_nested_statements = on
 	CREATE SERVER option_server FOREIGN DATA WRAPPER option_fdw;
 	CREATE FOREIGN TABLE remote_rows (i integer) SERVER option_server;
 	}
-	# functions that execute a query with auto_explain's timers, whatever the session's settings are
+	# Functions that execute a query while auto_explain requests timers, whatever the session's
+	# settings are
 	. join '', map { "CREATE FUNCTION $_->[0]() RETURNS integer LANGUAGE plpgsql $_->[1] SET auto_explain.log_min_duration = 0 SET auto_explain.log_analyze = on
 		AS 'BEGIN RETURN (SELECT count(*) FROM b) / 20; END';" } ([ 'when_planned', 'IMMUTABLE' ], [ 'when_started', 'STABLE' ], [ 'when_run', 'VOLATILE' ]));
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	$s = ClockSession->new($node);
 
-	# Options that clocktiming passes to other extensions' hooks: the grammar accepts all of them
+	# Options that clocktiming passes to other extensions' hooks: the grammar of EXPLAIN must accept
+	# each of them.
 	foreach my $call (
 		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full', 'isolate'),
 		q{SELECT clock_explain_text('SELECT count(*) FROM remote_rows')},
@@ -63,7 +65,7 @@ auto_explain.log_nested_statements = on
 		is($result->{out}, 'Aggregate|  ->  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
-	# isolate executes the query once per node, and reports progress
+	# The method isolate executes the query once for each node, and reports progress.
 	$s->query('SET clocktiming.progress_interval = 1');
 	$result = $s->query(q{SELECT count(*) FROM clock_explain('SELECT pg_sleep(0.01) FROM (SELECT i FROM b LIMIT 1) AS x', method => 'isolate')});
 	like($result->{err}, qr/^NOTICE:  progress: clock_explain: \d+\.\d s elapsed, \d+\.\d s remaining, 1 of $result->{out} nodes timed$/m, "$libraries: isolate reports progress");
@@ -87,7 +89,8 @@ auto_explain.log_nested_statements = on
 				"$libraries: $function, $method: executions seen by pg_stat_statements");
 		}
 
-		# clock_impact ignores an error in pg_stat_statements, but not a cancel, lack of memory or a failed assertion
+		# clock_impact() ignores an error in pg_stat_statements, but not a cancellation, lack of
+		# memory, or a failed assertion.
 		$node->safe_psql('postgres', q{
 			ALTER EXTENSION pg_stat_statements DROP VIEW pg_stat_statements;
 			DROP VIEW pg_stat_statements;
@@ -108,7 +111,7 @@ auto_explain.log_nested_statements = on
 
 	if ($version >= 180000)
 	{
-		# Executions before the explained one, at its start, and within it
+		# Executions of the same statement before the explained one, at its start, and within it
 		$s->query('SET plan_cache_mode = force_generic_plan; PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1; PREPARE q AS SELECT count(*) FROM a WHERE i < when_planned()');
 		foreach my $query (
 			'SELECT count(*) FROM a WHERE i < when_planned()',
@@ -126,11 +129,11 @@ auto_explain.log_nested_statements = on
 			cmp_ok(node_lines($result->{out}), '>=', 1, "$libraries: $query: a plan with times");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: $query: a line of ours for each node") or diag $result->{out};
 		}
-		# EXPLAIN in a function: the next statement uses the same memory context
+		# EXPLAIN in a function. The next statement uses the same memory context.
 		$result = $s->query(qq{DO \$\$BEGIN SET LOCAL auto_explain.log_min_duration = 0; EXECUTE 'EXPLAIN ($on) SELECT 1; SET LOCAL auto_explain.log_analyze = on; SELECT count(*) FROM b'; END\$\$});
 		is($result->{err}, '', "$libraries: a statement after EXPLAIN");
 
-		# With SERIALIZE, the server times only the serialization, not the nodes
+		# With SERIALIZE, the server times only the serialization, and not the nodes.
 		foreach my $format ('TEXT', 'BINARY')
 		{
 			$result = $s->query("EXPLAIN ($on, SERIALIZE $format) SELECT x.* FROM a AS x, b");
@@ -138,13 +141,13 @@ auto_explain.log_nested_statements = on
 			unlike($result->{out}, qr/^Serialization: time=0\.000 ms/m, "$libraries: SERIALIZE $format: and timed");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: SERIALIZE $format: lines of ours");
 		}
-		# also for the second plan of a rule
+		# The same for the second plan of a rule
 		$s->query('CREATE VIEW v AS SELECT 1 AS i; CREATE RULE r AS ON UPDATE TO v DO INSTEAD (INSERT INTO b SELECT 1 WHERE false; SELECT * FROM a)');
 		$result = $s->query("EXPLAIN ($on, SERIALIZE) UPDATE v SET i = 2");
 		is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: rules: lines of ours");
 		like($result->{out}, qr/^Serialization: time=(?!0\.000).*\z/ms, "$libraries: rules: serialization is timed");
 
-		# Another extension's EXPLAIN leaves no state behind
+		# EXPLAIN of another extension leaves no state behind.
 		foreach my $outer ('', 'EXPLAIN ANALYZE ', "EXPLAIN ($on) ")
 		{
 			$result = $s->query("${outer}SELECT explain_without_statement('EXPLAIN ($on) SELECT count(*) FROM b')");

@@ -1,6 +1,6 @@
 
-# Plans of every kind: clock_explain has the same rows, loops, and all other figures of nodes as
-# EXPLAIN (ANALYZE, TIMING OFF), by each method.
+# For plans of every kind, clock_explain() must return the same rows, loops and other counts of the
+# nodes as EXPLAIN (ANALYZE, TIMING OFF), with each method and with the option CLOCK_SAMPLING.
 
 use strict;
 use warnings;
@@ -135,23 +135,23 @@ my $json = JSON::PP->new->canonical;
 my $session = ClockSession->new($node);
 $session->query(q{LOAD 'clocktiming'}) if $version >= 180000;
 
-# Arguments of clock_explain: sampling and method
+# Ways to explain a plan: argument sampling and method of clock_explain(), or "option" for EXPLAIN's
+# option CLOCK_SAMPLING.
 my @methods = ([ 1, 'sampling' ], [ 64, 'sampling' ], [ 1000, 'sampling' ], [ 64, 'full' ], [ 64, 'isolate' ]);
 
-# EXPLAIN's option CLOCK_SAMPLING
 push @methods, [ 1, 'option' ], [ 64, 'option' ] if $version >= 180000;
 
-# Keys that are not compared: times, estimates, and clocktiming's own.
+# Keys of EXPLAIN's JSON that are not compared: times, estimates, and clocktiming's own.
 my $no_count = qr/^(Actual (Startup|Total) Time|(Startup|Total) Cost|Plan (Rows|Width)|Clock .*)$/;
 
-# Keys that the server prints for one process or some processes only, so that they vary in parallel
-# plans.
+# Keys that differ between executions of a parallel plan, because the server prints them only for
+# one process, or only for some.
 my $of_a_process = qr/^(Workers|Cache (Key|Mode|Hits|Misses|Evictions|Overflows)|(Exact|Lossy) Heap Blocks|Peak Memory Usage|Disk Usage
 	|(Original )?Hash (Buckets|Batches)|HashAgg Batches|Planned Partitions|Sort (Method|Space (Used|Type))
 	|(Full-sort|Pre-sorted) Groups|Index Searches)$/x;
 
-# Returns the nodes in EXPLAIN's order. Sets Shared for nodes that several processes execute, and for
-# asynchronous nodes.
+# Returns the nodes of a plan in EXPLAIN's order. Sets Shared for nodes that several processes
+# execute, and for asynchronous nodes.
 sub nodes_of
 {
 	my ($plan, $depth, $shared) = @_;
@@ -162,7 +162,7 @@ sub nodes_of
 	return ($plan, map { nodes_of($_, $plan->{Depth} + 1, $shared) } @{ $plan->{Plans} // [] });
 }
 
-# Returns a line for each node, with all counted figures.
+# Returns a line for each node of EXPLAIN's JSON, with all of its counts.
 sub lines_of
 {
 	my ($explained, $how) = @_;
@@ -191,7 +191,7 @@ sub query
 	return;
 }
 
-# Returns the JSON of EXPLAIN (ANALYZE).
+# Returns the JSON of EXPLAIN (ANALYZE, ...). Rolls back the statement.
 sub explained
 {
 	my ($options, $sql) = @_;
@@ -203,7 +203,7 @@ sub explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# Returns the JSON of clock_explain, or of EXPLAIN with its option.
+# Returns the JSON of clock_explain_json(), or of EXPLAIN with the option.
 sub clock_explained
 {
 	my ($sampling, $method, $sql) = @_;
@@ -213,7 +213,8 @@ sub clock_explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# Returns the rows of clock_explain as a list of nodes: type, loops, rows, calls, timed calls
+# Returns a list [ type, loops, rows, calls, timed calls ] for each node, as clock_explain() returns
+# them.
 sub clock_rows
 {
 	my ($sampling, $method, $sql) = @_;
@@ -223,8 +224,9 @@ sub clock_rows
 	return [ map { [ split /\|/, $_, -1 ] } split /\n/, $out // '' ];
 }
 
-# Returns the differences between EXPLAIN's plan and clock_explain's plan and rows. EXPLAIN's rows are
-# rounded means per loop, so the sums are also compared with those of method full.
+# Returns the differences between EXPLAIN's plan ($expected) and the JSON ($got) and rows ($rows) of
+# clocktiming, as text. EXPLAIN rounds rows per loop, so numbers of rows are also compared with
+# those of the method full ($full).
 sub differences
 {
 	my ($how, $expected, $full, $got, $rows) = @_;
@@ -262,10 +264,13 @@ sub differences
 	return join "\n", @differences;
 }
 
-# Plans: name, statement, and options. set: settings. like: patterns that lines of the plan match.
-# parallel: ignores keys of single processes, and repeats the statement until two executions are equal,
-# because the work is divided differently each time. loops_vary: shared nodes are compared by their
-# total of rows, not by loops. rows: known sums of rows, by type of node.
+# Checks a plan: name, statement, and options.
+#   set         settings
+#   like        patterns that lines of lines_of() must match
+#   parallel    the plan is parallel: ignores $of_a_process, and repeats the executions until two of
+#               them agree, because the work is divided differently each time
+#   loops_vary  ignores rows and loops of shared nodes, except for the totals in "rows"
+#   rows        known total of rows of each type of node
 my $in_parallel = 'parallel_setup_cost=0; parallel_tuple_cost=0; min_parallel_table_scan_size=0;'
   . ' min_parallel_index_scan_size=0; max_parallel_workers_per_gather=2';
 
@@ -527,7 +532,7 @@ plan_is_exact('recursive CTE, distinct, ended by LIMIT',
 	'WITH RECURSIVE r AS (SELECT 1 AS i UNION SELECT (r.i * 7 + few.i) % 1000 FROM r, few) SELECT * FROM r LIMIT 300',
 	like => [ qr/^Limit/, qr/Recursive Union/ ]);
 
-# Cursors, which functions defined below execute
+# Cursors, which functions execute
 
 plan_is_exact('cursors in functions', q{SELECT fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i') FROM few WHERE i < 5},
 	like => [ $removed ], rows => { 'Seq Scan' => 4 });
@@ -599,8 +604,8 @@ plan_is_exact('FOR SHARE below LIMIT', 'SELECT * FROM locked JOIN few USING (i) 
 my $other = ClockSession->new($node);
 my $observer = ClockSession->new($node);
 
-# Changes rows in another session, sends a statement, and commits the changes when the statement waits
-# for them.
+# Changes rows in another session, sends a statement that must wait for them, and commits the
+# changes when it waits.
 sub with_update
 {
 	my ($statement) = @_;
@@ -648,7 +653,7 @@ $other->query('BEGIN; SELECT * FROM locked WHERE i < 11 FOR UPDATE');
 plan_is_exact('SKIP LOCKED', 'SELECT * FROM locked FOR UPDATE SKIP LOCKED', like => [ qr/^LockRows; .*Actual Rows=40/ ]);
 $other->query('ROLLBACK');
 
-# Custom scans (test/module/custom_scan.c): custom_N returns one row in N, or none if N is 0. The scan
+# Custom scans of test/module/custom_scan.c. custom_N returns one row in N, or none if N is 0, and
 # counts the rows that it removes.
 
 my $custom = qr/^ *Custom Scan; /m;
@@ -726,8 +731,8 @@ SKIP:
 	plan_is_exact('asynchronous scans, ended by LIMIT', 'SELECT i FROM a2 UNION ALL SELECT i FROM a3 LIMIT 3900',
 		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
 
-	# Only few calls of the Append wait for rows, and their time is nearly all of its time. So
-	# clocktiming must time many of its calls until its end.
+	# An Append of asynchronous scans. Only few of its calls wait for rows, but they take nearly all
+	# of its time. To time enough of them, clocktiming must time many calls until the end.
 	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
 	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
 		'40001|t', 'calls of an Append above asynchronous scans are timed one in 128 at least');

@@ -1,5 +1,6 @@
 
-# clock_survey: a missed tick makes no clock appear slower than it is.
+# clock_survey() measures the step of a coarse clock. If a process misses ticks of the clock,
+# because it does not get the CPU in time, the step must not appear longer than it is.
 
 use strict;
 use warnings;
@@ -13,8 +14,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('tick_clock', 3);
 
-# inject(pid, ns, n) makes CLOCK_MONOTONIC_COARSE of a process advance by ticks of ns. Of each 32
-# ticks, the process misses every second one of the first n.
+# inject(pid, ns, n) makes CLOCK_MONOTONIC_COARSE of a process advance by ticks of this length in ns
+# (test/shim/tick_clock.c). Of the first n of each 32 ticks, the process misses every second one.
 sub inject
 {
 	my (@words) = @_;
@@ -45,8 +46,8 @@ sub observed
 
 foreach my $hz (250, 100, 1000)
 {
-	# If the process waits for the CPU, the values may be NULL, but not wrong. At least two of 20
-	# attempts have values.
+	# If the process waits for the CPU, the step may be unknown (NULL), but must not be wrong. It
+	# must be known in at least two of 20 attempts.
 	foreach my $missing (0, 24)
 	{
 		my $what = "$hz Hz, $missing of 32 ticks at risk";
@@ -72,7 +73,7 @@ foreach my $hz (250, 100, 1000)
 		cmp_ok($known, '>=', 2, "$what: found");
 	}
 
-	# if every second tick is missed, no single step is visible
+	# If every second tick is missed, no single step is visible.
 	inject($session->pid, 1e9 / $hz, 32);
 	my $row = observed(0.2);
 	is($row->{observed_hz}, '', "$hz Hz, every second tick missed: not known");

@@ -1,7 +1,7 @@
 
-# Other extensions, loaded before and after clocktiming. The rows of explained plans are correct, the
-# other extensions count and log the executed statements, and errors and cancels leave the session
-# unchanged.
+# clocktiming beside other extensions, which are loaded before or after it. The rows of explained
+# plans must be correct. The other extensions must count and log the executed statements. Errors and
+# cancellations must leave nothing behind in the session.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ my $library_dir = $node->config_data('--pkglibdir');
 my %available = map { $_ => -f "$library_dir/$_.so" }
   qw(auto_explain pg_stat_statements postgres_fdw pg_stat_kcache pg_wait_sampling pg_hint_plan pg_cron);
 
-# Settings that other extensions need to work.
+# Settings that the other extensions need.
 my %conf = (
 	auto_explain => "auto_explain.log_min_duration = 0\nauto_explain.log_nested_statements = on",
 	pg_stat_statements => 'pg_stat_statements.track = all',
@@ -65,7 +65,7 @@ if ($available{postgres_fdw})
 	});
 }
 
-# Queries and the rows of their nodes.
+# Queries: text, whether the plan is parallel, and the expected rows of its nodes.
 my @queries = (
 	[ 'SELECT * FROM a WHERE k < 25', 0, 'Seq Scan 5000' ],
 	[ 'SELECT * FROM a WHERE k < 25', 1, 'Gather 5000, Seq Scan 5000' ],
@@ -74,7 +74,7 @@ push @queries, [ 'SELECT count(*) FROM f WHERE i + random() * 0 <= 5000', 0, 'Ag
 my $in_parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;'
   . ' SET max_parallel_workers_per_gather = 2';
 
-# Queries for the session's state, which must not change.
+# Queries for the state of the session, which no call may change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w};
 my ($session, $killer);
@@ -88,12 +88,13 @@ sub begin_session
 	$killer = ClockSession->new($node);
 	$session->query("SELECT count(*) FROM clock_sources; $in_parallel");
 	rows_are_right($what);
-	# the state includes the libraries' settings, and all libraries are loaded now
+	# The state is stored only now, because it includes settings of libraries that are loaded by
+	# then.
 	$before = $session->query($state)->{out};
 	return;
 }
 
-# Returns the rows of each node by clock_explain.
+# Returns SQLSTATE, and types and rows of the nodes, by clock_explain().
 sub rows_of
 {
 	my ($query, $method) = @_;
@@ -118,7 +119,8 @@ sub rows_of_json
 	return "$result->{state} " . join(', ', @rows) . $result->{err};
 }
 
-# Returns a pattern for the rows. EXPLAIN rounds the rows of parallel scans.
+# Returns a pattern for expected rows. It allows for EXPLAIN's rounding of the rows per loop in
+# parallel scans.
 sub about
 {
 	my ($rows) = @_;
@@ -155,7 +157,8 @@ sub as_before
 	return;
 }
 
-# Checks errors and cancels, in the leader, in workers and in nested functions
+# Checks that errors and cancellations in the leader, in workers, and in functions leave nothing
+# behind.
 sub ends_well
 {
 	my ($what) = @_;
@@ -189,7 +192,8 @@ sub ends_well
 	return;
 }
 
-# Restarts the server with these libraries. Returns false if it does not start.
+# Restarts the server with libraries in the given setting. Returns false if the server does not
+# start.
 sub restart_with
 {
 	my ($libraries, $how) = @_;
@@ -203,7 +207,7 @@ sub restart_with
 	return 0;
 }
 
-# Position in the log from which new_log() reads.
+# Position in the log file from which new_log() reads.
 my $log_offset = 0;
 
 sub forget_log { $log_offset = -s $node->logfile; return; }
@@ -214,8 +218,8 @@ sub new_log
 	return $log;
 }
 
-# Returns the plans of a query that auto_explain has logged. A plan ends before the next line that does
-# not begin with a tab.
+# Returns the logged plans of a query. A logged plan ends before the next line that does not begin
+# with a tab.
 sub logged_plans
 {
 	my ($marker) = @_;
@@ -265,7 +269,7 @@ for my $how (
 		begin_session($what);
 		ends_well($what);
 
-		# auto_explain logs plans with and without row counts
+		# auto_explain logs the plan, with counts of rows and without them.
 		for my $options ([], ['log_analyze = on', 'log_timing = off'], ['log_analyze = on', 'log_timing = off', 'log_format = json'])
 		{
 			my $with = "$what, " . (@$options ? join ', ', @$options : 'log_analyze = off');
@@ -302,8 +306,8 @@ for my $how (
 			$session->query('RESET auto_explain.' . (split / /, $_)[0]) for @$options;
 		}
 
-		# if auto_explain times the nodes, clock_explain reports an error, because the timers would
-		# change the times
+		# If auto_explain times the nodes, clock_explain() raises an error, because the additional
+		# timers would change the times.
 		$session->query('SET auto_explain.log_analyze = on');
 		for my $method (qw(sampling full isolate))
 		{
@@ -314,7 +318,7 @@ for my $how (
 		is(rows_of($query, 'sampling'), '00000 Gather 5000, Seq Scan 5000', "$what, log_timing = on, but not of nested statements");
 		is(scalar(logged_plans($query)), 0, "$what: which are not logged");
 
-		# after an error, auto_explain still distinguishes nested statements
+		# After an error, auto_explain must still know which statements are nested.
 		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
 		forget_log();
 		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query of its own");
@@ -338,7 +342,8 @@ for my $how (
 	}
 }
 
-# Returns the number of executions that pg_stat_statements has seen of queries with this text.
+# Returns calls and rows of pg_stat_statements for queries with this text, and whether their time is
+# above 0.
 sub counted
 {
 	my ($pattern) = @_;
@@ -365,7 +370,8 @@ sub statements_are_counted
 	$session->query("SELECT count(*) FROM clock_explain('$query', verify => true)");
 	is(counted('SELECT i AS counted%'), '3|15000|t', "$what, verify: two more");
 
-	# with track = top, the user's statement is counted, but not the execution by clock_explain
+	# With track = top, pg_stat_statements counts only the user's statement, not the execution by
+	# clock_explain().
 	$session->query('SELECT pg_stat_statements_reset(); SET pg_stat_statements.track = top');
 	$session->query("SELECT count(*) AS outer_one FROM clock_explain('$query')");
 	is(counted('SELECT i AS counted%'), '||', "$what: nested executions are not counted if only top ones are");
@@ -391,7 +397,8 @@ sub statements_are_counted
 	return;
 }
 
-# A function call loads clocktiming, and LOAD loads auto_explain, in both orders.
+# Libraries that are loaded within a session, in both orders: clocktiming by a call of its function,
+# auto_explain by LOAD
 
 SKIP:
 {

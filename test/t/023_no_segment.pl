@@ -1,6 +1,6 @@
 
-# A parallel query is timed when no slot for a segment of dynamic shared memory is free: the query is
-# executed, but its workers are not timed.
+# A parallel query is timed while no slot for a segment of dynamic shared memory is free. The query
+# must be executed, but its workers cannot be timed.
 
 use strict;
 use warnings;
@@ -15,7 +15,8 @@ use ClockShim;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 
-# The server has 64 slots, and 5 more for each possible backend, so few backends are configured.
+# The server has 64 slots, and 5 more for each possible backend. With few backends, a query can use
+# all of them.
 $node->append_conf(
 	'postgresql.conf', q{
 max_connections = 10
@@ -43,7 +44,7 @@ $node->safe_psql(
 	END;
 	$$});
 
-# A query that takes all slots: each Gather holds a slot until the query ends.
+# A query that uses all slots: each Gather node holds a slot until the query ends.
 my $gathers = join ' UNION ALL ',
   ('(SELECT count(*) FROM rows WHERE i < 0)') x 400;
 
@@ -60,7 +61,7 @@ sub take_slots
 	return $session;
 }
 
-# The plan is parallel without clocktiming.
+# Checks that the plan of the query is parallel.
 my $query = 'SELECT count(*) FROM rows WHERE i %% 10 > %s';
 my $slow = sprintf $query, '(SELECT free_slots())';
 my $plan = qr/Gather.*Workers Planned: 2.*Seq Scan on rows/s;
@@ -73,7 +74,7 @@ foreach my $leader ('on', 'off')
 	my $result;
 	my @nodes;
 
-	# Proves that no slot is free: a parallel query without clocktiming starts no workers.
+	# Checks that no slot is free: a parallel query without clocktiming starts no workers.
 	$session->query("SET parallel_leader_participation = $leader");
 	$result = $session->query('EXPLAIN (ANALYZE, COSTS OFF) '
 		  . sprintf $query, 0);
@@ -93,7 +94,7 @@ foreach my $leader ('on', 'off')
 			'whose nodes are said not to be timed');
 	}
 
-	# Rows and loops are counted although workers are not timed.
+	# Rows and loops are counted although workers cannot be timed.
 	$holder = take_slots();
 	$result = $session->query(
 		"SELECT rows, loops, total_ms IS NULL FROM clock_explain(\$\$$slow\$\$) WHERE relation = 'rows'");
@@ -101,7 +102,7 @@ foreach my $leader ('on', 'off')
 		$leader eq 'on' ? '90000|3|f' : '90000|2|t',
 		'its rows and loops are counted');
 
-	# With free slots, all processes are timed.
+	# When slots are free again, all processes are timed.
 	unlike($session->query("SELECT * FROM clock_explain_text(\$\$$slow\$\$)")->{out},
 		qr/not timed/, 'with a slot the workers are timed');
 	$session->quit;
@@ -109,7 +110,7 @@ foreach my $leader ('on', 'off')
 
 $node->stop;
 
-# /dev/shm is full when an execution starts that the statistics of plans would time.
+# /dev/shm is full at the start of an execution that the statistics of plans would time.
 SKIP:
 {
 	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";

@@ -1,6 +1,6 @@
 
-# The clock that times plans: clocktiming uses the time-stamp counter if the kernel's files and the
-# server's setting show that it can be trusted.
+# Which clock times plans. clocktiming uses the time-stamp counter (TSC) only if the kernel's files
+# and the server's settings show that it is reliable.
 
 use strict;
 use warnings;
@@ -15,7 +15,8 @@ use ClockShim;
 my $shim = ClockShim->new('kernel_clock');
 plan skip_all => 'this is not Linux' unless $^O eq 'linux';
 
-# Directory of the files that replace the kernel's; kernel_clock.c makes the server read them.
+# Directory of files that replace those of the kernel. test/shim/kernel_clock.c makes the server
+# read them.
 my $dir = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 mkdir $dir or die "$dir: $!";
 chmod 0755, $dir;
@@ -48,8 +49,8 @@ sub fact
 	return $session->query("SELECT $column FROM clock_platform WHERE name = '$name'")->{out};
 }
 
-# Checks the clock that times plans, in clock_explain_text's summary line and in clock_platform, and the
-# reason.
+# Checks which clock times plans, and the stated reason, in the output of clock_explain_text() and
+# in clock_platform.
 sub timed_by
 {
 	my ($source, $reason, $what) = @_;
@@ -63,8 +64,8 @@ sub timed_by
 	return;
 }
 
-# Returns the advice about the clock of EXPLAIN ANALYZE: severity, finding, action (each on one
-# line).
+# Returns what clock_advice() says about the clock of EXPLAIN ANALYZE: severity, finding and action,
+# each on one line.
 sub advice
 {
 	my $out = $session->query(
@@ -127,7 +128,7 @@ SKIP:
 		return $1;
 	};
 
-	# the server's setting has precedence
+	# A clock that the server's setting names is used, whatever the kernel's files contain.
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query('SET timing_clock_source = system');
 	timed_by('system', 'timing_clock_source is system', 'set to system');
@@ -158,12 +159,12 @@ SKIP:
 		'set to tsc, given up: why');
 	like($now, qr/^now: SET timing_clock_source = 'system' for good: /, 'set to tsc, given up: what to do');
 
-	# with "auto", the server decides by its own rule
+	# With the setting "auto", the server chooses the clock by its own rule.
 	$session->query('SET timing_clock_source = auto');
 	is(fact('explain_analyze_source'), $adjust ? 'rdtsc' : 'system', 'auto, given up: the server');
 	timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'auto, given up');
 
-	# if a timed query changes the setting, the query is still timed by the previous clock
+	# If a timed query changes the setting, the rest of the query is timed by the former clock.
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query(
 		q{CREATE FUNCTION pg_temp.other_clock() RETURNS text LANGUAGE sql SET timing_clock_source = system

@@ -1,5 +1,6 @@
 
-# On a busy server, clock_explain reports the disturbance, and shows no unknown value as 0.
+# On a busy server, clock_explain() must report that other processes used the CPU. Unknown values
+# must be NULL, not 0.
 
 use strict;
 use warnings;
@@ -34,8 +35,8 @@ sub explained
 	return $node->safe_psql('postgres', "SELECT * FROM $function(" . join(', ', "'$query'", @arguments) . ')');
 }
 
-# A shim reduces the process's CPU time, so that other processes seem to use the CPU for four fifths of
-# the time.
+# test/shim/busy_cpu.c divides the CPU time that the process sees, so that other processes seem to
+# use the CPU four fifths of the time.
 $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
@@ -52,8 +53,8 @@ foreach my $method ('full', 'isolate')
 }
 $node->stop;
 
-# Without the TSC, a reading costs as much as a hundred calls of the inner node, so that the node's
-# self time is unknown.
+# Without the TSC, a reading costs as much as a hundred calls of the inner node. So its self time is
+# unknown.
 SKIP:
 {
 	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;

@@ -1,5 +1,5 @@
 
-# By measuring a statement, no user can read, execute or change more than by executing it.
+# Measuring a statement must not let a user read, execute or change more than executing it.
 
 use strict;
 use warnings;
@@ -54,7 +54,7 @@ my $before = $super->query($state)->{out};
 my @ways = map { my $m = $_; sub { "SELECT count(*) FROM clock_explain('$_[0]', method => '$m'$_[1])" } } 'sampling', 'full', 'isolate';
 push @ways, sub { "SELECT count(*) FROM clock_query_overhead('$_[0]', 0.05$_[1])" };
 
-# REFRESH MATERIALIZED VIEW executes the view's query as its owner.
+# REFRESH MATERIALIZED VIEW executes the view's query as the owner of the view.
 foreach my $way (@ways)
 {
 	my $statement = $way->('REFRESH MATERIALIZED VIEW own.view', '');
@@ -81,11 +81,12 @@ SKIP:
 	skip 'MAINTAIN came with 17', 2 if $super->query('SHOW server_version_num')->{out} < 170000;
 	$super->query('GRANT MAINTAIN ON own.view TO regress_ordinary');
 	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'who may maintain it may refresh it');
-	# measuring would disclose the numbers of rows in the owner's tables
+	# Only the owner may measure it, because the result discloses numbers of rows in the owner's
+	# tables.
 	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'but not measure that');
 }
 
-# An ordinary role's privileges apply
+# Privileges of an ordinary role
 foreach my $way (@ways)
 {
 	is($ordinary->query($way->(@$_))->{state}, '42501', $way->(@$_))
@@ -105,7 +106,7 @@ is($ordinary->query(q{SELECT rows FROM clock_explain('EXECUTE p') WHERE node = 1
 $ordinary->query('PREPARE s AS SELECT 1');
 is($ordinary->query('DEALLOCATE s')->{state}, '00000', 'the session goes on');
 
-# Writes are undone, however the measurement ends
+# Writes are undone, however the measurement ends.
 $node->safe_psql('postgres', 'CREATE TABLE kept (a int); INSERT INTO kept VALUES (1)');
 $super->query('PREPARE d AS DELETE FROM kept');
 foreach my $way (@ways)

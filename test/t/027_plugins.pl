@@ -1,6 +1,6 @@
 
-# The library in the directory plugins, from which every user may load it. It is the same library as
-# outside, with restrictions for ordinary roles.
+# Every user may load a library from the directory plugins. The file there is the same library as
+# outside. In sessions of ordinary roles it has restrictions.
 
 use strict;
 use warnings;
@@ -32,8 +32,8 @@ my $plugin = q{$libdir/plugins/clocktiming};
 my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
 my $known = join ',', map { "clocktiming.$_" } qw(live live_after max_overhead progress_interval sampled_timing show_margins track track_max watch watch_interval);
 
-# The settings that the manual puts into postgresql.conf are valid there, even if the library is not
-# preloaded.
+# The settings that the manual recommends for postgresql.conf are accepted if the library is loaded
+# later.
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 5s\nclocktiming.track_max = 500\nclocktiming.track = off");
 $node->reload;
 foreach my $role ($node->safe_psql('postgres', 'SELECT current_user'), 'regress_ordinary')
@@ -42,7 +42,8 @@ foreach my $role ($node->safe_psql('postgres', 'SELECT current_user'), 'regress_
 	is("$out $err", '500 ', "settings of postgresql.conf are accepted: $role");
 }
 
-# Returns the numbers of different inodes and names of clocktiming libraries that the backend has mapped.
+# Returns how many different files (inodes), and under how many names, are mapped as clocktiming
+# libraries by the backend.
 sub mapped
 {
 	my ($session) = @_;
@@ -59,7 +60,8 @@ sub mapped
 	return scalar(keys %inodes) . ' ' . scalar(keys %names);
 }
 
-# The library is loaded only once if both of its names are used in either order, also in parallel workers.
+# The library is loaded only once, even if it is loaded by both names, in either order, and also in
+# parallel workers.
 my $measure = q{SELECT readings > 0 FROM clock_summary('system', 0.001)};
 my $parallel = q{SELECT count(*) > 5 FROM clock_explain_text('SELECT count(*) FROM a')};
 foreach my $order (
@@ -98,7 +100,7 @@ is($session->query($measure)->{state}, '42501', 'it may not measure');
 is($session->query('TABLE secret')->{state}, '42501', 'it may not read what it may not read');
 $session->quit;
 
-# Loading for all sessions of a role, or of a database, as the manual describes
+# Loading the library for all sessions of a role or of a database, as the manual describes
 $node->safe_psql('postgres', 'ALTER ROLE regress_ordinary SET local_preload_libraries = clocktiming', extra_params => [ '-U', 'regress_ordinary' ]);
 $session = ClockSession->new($node, user => 'regress_ordinary');
 is($session->query($settings)->{out}, $known, 'ALTER ROLE by the role itself: settings are seen in a new session');

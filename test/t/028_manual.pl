@@ -1,7 +1,7 @@
 
-# Executes all statements of README.md and doc/*.md in their order, each page in its own database. The
-# output must have the columns and the shape that the page shows. Also checks links. ManualPages.pm
-# describes how statements are found; tools/refresh-manual replaces the output in the pages.
+# Executes all statements of README.md and doc/*.md, each page in a database of its own. Their
+# output must have the shape that the page shows. ManualPages.pm describes how statements are found
+# and compared. Also checks the links of all pages.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use ManualPages;
 
 my $top = abs_path(dirname(__FILE__) . '/../..');
 
-# Minimum number of statements of each page; other pages may have none.
+# Minimum number of statements on a page. Pages that are not listed may have none.
 my %least = (
 	'README.md' => 8,
 	'doc/tutorial.md' => 8,
@@ -26,7 +26,7 @@ my %least = (
 	'doc/reference.md' => 1,
 	'doc/troubleshooting.md' => 4);
 
-# Tests ManualPages.pm's reader of pages with a page that has every kind of block.
+# Tests the functions of ManualPages.pm that read pages, by a page with every kind of block.
 sub reader
 {
 	my ($text) = @_;
@@ -97,7 +97,7 @@ SELECT 4;
 END
 is_deeply([ map { $_->{edition} } @read ], [ 'portable', 'extension', 'portable', 'extension' ], 'which edition a block is for');
 
-# Tests ManualPages.pm's comparison of outputs, which must be able to fail.
+# Tests the functions of ManualPages.pm that compare outputs: they must find differences.
 sub told
 {
 	my ($shown, $got, $messages, $failed) = @_;
@@ -121,7 +121,7 @@ is(told('ERROR:  no 1', '', ['ERROR:  no 2'], 'ERROR:  no 2'), 0, 'an error that
 is(told('ERROR:  no 1', '', ['ERROR:  yes 2'], 'ERROR:  yes 2'), 1, 'is that error');
 is(told($table, $table, ['ERROR:  no'], 'ERROR:  no'), 1, 'one that is not shown is a failure');
 
-# Links, in all Markdown files
+# Checks links in all Markdown files.
 my @markdown;
 find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{/(?:tmp_check|build|\.git)$};
@@ -134,7 +134,7 @@ foreach my $page (sort @markdown)
 	is_deeply([ grep { m{/(?:home|root|tmp|work)/} } ManualPages::read_lines("$top/$page") ], [], "$page: names no directory of a machine");
 }
 
-# Pages that the sources refer to
+# Checks that pages to which the sources refer exist.
 my @stray;
 find({ no_chdir => 1, wanted => sub {
 			return unless -f && /\.(?:[chm]|pl|pm|sql|sh|json|control)$|Makefile$|\/(?:tools|bench)\/[\w-]+$/;
@@ -148,7 +148,7 @@ find({ no_chdir => 1, wanted => sub {
 		} }, grep { -e } map { "$top/$_" } ('src', 'sql', 'tools', 'bench', 'test', 'META.json', 'Makefile'));
 is_deeply([ grep { !/028_manual\.pl/ } @stray ], [], 'the sources name pages that exist');
 
-# The statements
+# Executes the statements.
 my $node = PostgreSQL::Test::Cluster->new('manual');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 $node->start;
@@ -161,7 +161,7 @@ foreach my $page (ManualPages::pages($top))
 	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
 	next unless @statements;
 
-	# plans may have long lines, which EXPLAIN prints
+	# Of shown outputs, only plans may have long lines, because EXPLAIN prints them.
 	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
 	is_deeply(\@wide, [], "$page: output fits 120 columns");
 	$node->safe_psql('postgres', "CREATE DATABASE $database");

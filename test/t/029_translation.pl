@@ -1,5 +1,5 @@
 
-# A server with German messages also translates clocktiming's messages.
+# A server with German messages also prints clocktiming's messages in German.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ sub found { my ($program) = @_; return scalar grep { -x "$_/$program" } split /:
 plan skip_all => 'this PostgreSQL was built without NLS' unless `pg_config --configure` =~ /--enable-nls/;
 plan skip_all => 'msgfmt is not installed, so that nothing is translated' unless found('msgfmt');
 
-# Creates a German locale, which few machines have.
+# Creates a German locale for the test, because few machines have one.
 my $locale = 'de_DE.UTF-8';
 my $locales = PostgreSQL::Test::Utils::tempdir;
 plan skip_all => 'no German locale can be made here: localedef and its sources are not installed'
@@ -30,7 +30,8 @@ $node->append_conf('postgresql.conf', "lc_messages = '$locale'\n");
 $node->start;
 my $session = ClockSession->new($node);
 
-# The translation of the server's own messages may be missing.
+# clocktiming's messages are translated even if the translation of the server's own messages is not
+# installed.
 $session->query('CREATE EXTENSION clocktiming');
 my $result = $session->query(q{SELECT clock_measure('rtdsc', 1)});
 is($result->{state}, '22023', 'an error');
@@ -40,12 +41,12 @@ like($session->query(q{SELECT clock_measure('system', 0)})->{err}, qr/^DETAIL:  
 like($session->query('CALL clock_executor_overhead(workload => $$sundial$$)')->{err},
 	qr/^(?:TIPP|TIP|HINT):  Mögliche Werte sind generate_series und table\.$/m, 'a hint that a function is given');
 
-# Progress reports contain a part that is translated separately.
+# A report of progress contains a part that is translated separately.
 $session->query(q{SET clocktiming.progress_interval = '10ms'});
 like($session->query(q{SELECT clock_measure('system', 0.2)})->{err},
 	qr/^(?:HINWEIS|NOTICE):  Fortschritt: [^\n]* s vergangen, [^\n]* s verbleibend, Mittelwert \d/m, 'progress reports');
 
-# Messages in English are not changed.
+# In English, messages are as they are in the source.
 $session->query(q{SET lc_messages = 'C'});
 like($session->query(q{SELECT clock_measure('rtdsc', 1)})->{err}, qr/^ERROR:  unknown clock source "rtdsc"$/m, 'and English where that is asked for');
 $session->quit;

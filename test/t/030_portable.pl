@@ -1,6 +1,6 @@
 
-# The portable edition's plain file: installation into a schema, errors, replacement of an older
-# installation, functions of other owners, removal, dump and restore.
+# The install script of the portable edition: into which schema it installs, errors, installing
+# again over an older version, functions of other owners, removal, dump and restore.
 
 use strict;
 use warnings;
@@ -54,8 +54,8 @@ sub refused
 my $state = "$PortableEdition::state; SHOW standard_conforming_strings; SHOW check_function_bodies";
 $session->query('DO $$BEGIN END$$');
 
-# The file installs into the first schema of search_path, and does not change settings, even within a
-# transaction.
+# The script installs into the first schema of search_path. It does not change settings, even if it
+# runs within a transaction.
 $session->query(q{SET search_path = "My Schema", public});
 $session->query('SET standard_conforming_strings = off');
 $session->query('SET check_function_bodies = on');
@@ -89,7 +89,7 @@ SKIP:
 	$session->query('DROP EXTENSION clocktiming');
 }
 
-# Installs over an older installation, in a schema with other objects.
+# Installs over an older version, in a schema that also has other objects.
 my $ours = q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'shared'::regnamespace
 	AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'};
 $session->query(q{CREATE FUNCTION clock_mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'});
@@ -118,7 +118,7 @@ $copy->query('SET search_path = shared');
 is(PortableEdition::install($copy)->{state}, '00000', 'restored: can be replaced');
 $copy->quit;
 
-# Removes the installation by the statement in the file's comment.
+# Removes the functions by the statement in the script's comment.
 my ($remove) = $text =~ /^-- +(DO .*?END \$\$;)$/ms;
 $remove =~ s/^-- +//mg;
 $remove =~ s/'public'/'shared'/;
@@ -127,12 +127,12 @@ is($session->query($remove)->{state}, '00000', 'removed');
 is($session->query(q{SELECT string_agg(proname, ' ') FROM pg_proc WHERE pronamespace = 'shared'::regnamespace})->{out},
 	'clock_mine', q{removed: but for somebody else's});
 
-# A function of another owner with the same name is not replaced.
+# A function of the same name that another role owns is not replaced.
 $session->query(q{CREATE FUNCTION clock_summary(source text, duration double precision) RETURNS integer LANGUAGE sql AS 'SELECT 1'});
 refused($session, '42723', qr/function "clock_summary" already exists.*\nDETAIL:  In schema shared, and it is none of clocktiming's/, 'a function of the same name');
 $session->query('DROP FUNCTION clock_summary');
 
-# The schema can be named in the file, for consoles that keep no settings between statements.
+# The schema can also be named in the script, for consoles that keep no settings between statements.
 my $named = PostgreSQL::Test::Utils::tempdir() . '/named.sql';
 append_to_file($named, $text =~ s/wanted text := NULL;/wanted text := 'shared';/r);
 $session->query('RESET search_path');

@@ -24,7 +24,7 @@ $node->safe_psql(
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
-# Installed in a schema, called there and on a standby, which cannot write.
+# Installed in a schema. Called there, and on a standby, which cannot write.
 my $owner = ClockSession->new($node);
 $owner->query('SET search_path = clock');
 like(PortableEdition::install($owner)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema clock\n/m, 'installed in a schema');
@@ -42,14 +42,15 @@ like($refused->{err}, qr/cannot be installed on a standby.*\nHINT:  Install it o
 $reader->quit;
 $standby->stop;
 
-# Installed in pg_temp by a role without privileges.
+# Installed in pg_temp, by a role without privileges.
 my $nobody = ClockSession->new($node, user => 'regress_nobody');
 like(PortableEdition::install($nobody)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema pg_temp, for this session only\n/m,
 	'installed in pg_temp');
 PortableEdition::all_work($nobody, 'pg_temp', 'without privileges');
 like(PortableEdition::install($nobody)->{err}, qr/installed in schema pg_temp/, 'installed once more');
 
-# Settings that change the meaning of names, constants and casts, or the execution of queries.
+# Settings that change the meaning of names, constants and casts, or the way in which queries are
+# executed.
 my @settings = (
 	q{search_path = ''},
 	'extra_float_digits = -15',
@@ -80,8 +81,8 @@ foreach my $setting (@settings)
 PortableEdition::all_work($nobody, 'pg_temp', 'with odd settings');
 $nobody->query('RESET ALL');
 
-# Calls with default arguments and a short timeout return in time, or an error has a hint. On a busy
-# machine several attempts are made.
+# Calls with default arguments and a short timeout must return in time, or raise an error with a
+# hint. On a busy machine, several attempts are made.
 foreach my $call (PortableEdition::calls($nobody, 'pg_temp', 1))
 {
 	my ($result, $fine);

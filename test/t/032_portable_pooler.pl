@@ -1,6 +1,6 @@
 
-# The portable edition with pgbouncer in transaction mode. A client's statements may be executed in
-# different sessions, and clients share the sessions' state.
+# The portable edition with pgbouncer in transaction mode. The statements of a client may be
+# executed in different sessions of the server, and clients share these sessions.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ $node->safe_psql(
 	CREATE SCHEMA clock AUTHORIZATION regress_owner;
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 
-# A class with the methods of a node that ClockSession calls.
+# Has the methods of a node that ClockSession calls, but connects to pgbouncer.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -58,8 +58,8 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	select(undef, undef, undef, 0.1);
 }
 
-# Queries the state of both pooled sessions of a role: while one session is in a transaction, a
-# statement is executed in the other.
+# Query for the state of a session. While one of the two pooled sessions is in a transaction, a
+# statement is executed in the other one. So the test reads the state of both.
 my $is_like = q{SELECT (SELECT count(*) FROM pg_prepared_statements),
 	(SELECT count(*) FROM pg_cursors),
 	(SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings WHERE name NOT LIKE 'transaction%'),
@@ -83,7 +83,7 @@ sub both
 	return join("\n", sort @are);
 }
 
-# Installed in a schema: each statement of a client may be executed in another session.
+# Installed in a schema. Each statement of a client may be executed in another session.
 my @owners = map { ClockSession->new($pool, user => 'regress_owner') } 1 .. 3;
 my $before = both(@owners);
 $owners[0]->query('BEGIN');
@@ -93,7 +93,8 @@ is($owners[0]->query('COMMIT')->{state}, '00000', 'COMMIT');
 my $n = 0;
 foreach my $call (PortableEdition::calls($owners[0], 'clock'))
 {
-	# Another client's transaction occupies a pooled session, so that calls use different sessions.
+	# While another client is in a transaction, the call is executed in the other session. So calls
+	# alternate between the sessions.
 	my ($user, $other) = @owners[ $n % 3, ($n + 1) % 3 ];
 	$other->query('BEGIN') if $n++ % 2;
 	my $result = $user->query($call);
@@ -103,7 +104,7 @@ foreach my $call (PortableEdition::calls($owners[0], 'clock'))
 }
 is(both(@owners), $before, 'nothing is left in the pooled sessions');
 
-# Calls that fail also leave the sessions unchanged.
+# Calls that fail must also leave the sessions unchanged.
 foreach my $call (grep { /\bquery => / } PortableEdition::calls($owners[0], 'clock'))
 {
 	my $failing = $call =~ s/query => '.*?'/query => 'SELECT 1 \/ (i - 500) FROM generate_series(1, 1000) AS i'/r;
@@ -112,7 +113,8 @@ foreach my $call (grep { /\bquery => / } PortableEdition::calls($owners[0], 'clo
 is(both(@owners), $before, 'nothing is left after an error');
 $_->quit foreach @owners;
 
-# A role without privileges installs and calls the functions in one transaction, and rolls it back.
+# A role without privileges installs the functions, calls them, and rolls back, all in one
+# transaction.
 my @nobodies = map { ClockSession->new($pool, user => 'regress_nobody') } 1 .. 2;
 $before = both(@nobodies);
 foreach my $s (@nobodies, @nobodies)

@@ -1,5 +1,5 @@
 
-# The portable edition as an extension of pg_tle: a role that is not a superuser installs, creates,
+# The portable edition as an extension of pg_tle. A role that is not a superuser installs, creates,
 # replaces, updates, dumps, restores and removes it.
 
 use strict;
@@ -20,8 +20,8 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_tle'\nlog_statement = none");
 $node->start;
 
-# Uses another name if the C extension is installed, because pg_tle rejects the name of an extension
-# that has files on the server.
+# pg_tle rejects the name of an extension that has files on the server. If the C extension is
+# installed, the test uses another name.
 my $name = -f "$share_dir/extension/clocktiming.control" ? 'clocktiming_portable' : 'clocktiming';
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $text = slurp_file($PortableEdition::tle) =~ s/(?<=')clocktiming(?=')|(?<=EXTENSION )clocktiming/$name/gr;

@@ -1,7 +1,7 @@
 
-# clocktiming.sampled_timing: sampling replaces the timers that EXPLAIN and other extensions request
-# from the executor, in either order of the libraries. Everything except the times is the same as
-# without it.
+# clocktiming.sampled_timing: if EXPLAIN or another extension requests timers from the executor,
+# clocktiming samples instead. The results must be the same as without it, except for the times,
+# whichever library is loaded first.
 
 use strict;
 use warnings;
@@ -17,14 +17,14 @@ use ClockShim;
 my $shim = ClockShim->new('count_clock', 2);
 my ($node, $version, $s, $killer, $libraries);
 
-# Settings at the start of each test, so that it does not depend on earlier statements.
+# Settings at the start of each test
 my $settings = q{
 SET client_min_messages = warning;
 SET auto_explain.log_min_duration = -1;
 SET auto_explain.log_analyze = off;
 };
 
-# Settings that make auto_explain log each plan, and send the log to the client
+# Settings that make auto_explain log each plan as JSON, and send the log to the client
 my $logged = q{
 SET auto_explain.log_min_duration = 0;
 SET auto_explain.log_analyze = on;
@@ -45,7 +45,7 @@ sub sampled
 	return;
 }
 
-# Returns the plans that auto_explain has logged, and the other messages.
+# Returns the plans that auto_explain has logged, decoded.
 sub logged_plans
 {
 	my ($err) = @_;
@@ -62,7 +62,7 @@ sub explained
 	return $result->{out};
 }
 
-# Executes a statement, and returns the number of clock readings of the session's process meanwhile.
+# Executes a statement, and returns how often the session's process has read the clock meanwhile.
 sub readings
 {
 	my ($sql) = @_;
@@ -76,7 +76,8 @@ sub readings
 	return $n;
 }
 
-# Returns a plan without times, and without memory sizes that depend on the times.
+# Returns a copy of a plan without times, and without other members that may differ between
+# executions.
 sub figures
 {
 	my ($plan) = @_;
@@ -86,8 +87,8 @@ sub figures
 	return { map { $_ => figures($plan->{$_}) } grep { !/Time$|^Clock|^Query Identifier$|^JIT$/ } keys %$plan };
 }
 
-# Returns the parts of a parallel plan that depend neither on the division of the work among processes
-# nor on the number of workers that started in time.
+# Returns the parts of a parallel plan that depend neither on how the work is divided among the
+# processes nor on how many workers have started in time.
 sub parallel_figures
 {
 	my ($plan) = @_;
@@ -97,8 +98,8 @@ sub parallel_figures
 	  map { parallel_figures($_) } @{ $plan->{Plans} || [] };
 }
 
-# Returns each node's total of rows over all processes. Omits partial aggregates and their parents,
-# because their number of rows depends on the number of processes.
+# Returns the total number of rows of each node, over all processes. Omits partial aggregates and
+# their parents, because their number of rows depends on the number of processes.
 sub parallel_rows
 {
 	my ($plan) = @_;
@@ -109,7 +110,8 @@ sub parallel_rows
 		map { parallel_rows($_) } @children);
 }
 
-# Compares parallel plans with a tolerance, because EXPLAIN prints rounded rows per loop before 18.
+# Compares two executions of a parallel plan. Allows for rounding, because before PostgreSQL 18
+# EXPLAIN rounds rows per loop.
 sub same_parallel
 {
 	my ($on, $off, $what) = @_;
@@ -121,8 +123,8 @@ sub same_parallel
 	return;
 }
 
-# Checks that no node takes longer than its parent, except for rounding, and that no node's startup time
-# exceeds its total time.
+# Checks that no node takes longer than its parent, and that no node's startup time exceeds its
+# total time. Allows for rounding.
 sub check_times
 {
 	my ($plan, $what) = @_;
@@ -142,9 +144,9 @@ sub nodes_too_long
 	{
 		my $allowed = 0.00051 * ($plan->{'Actual Loops'} + $child->{'Actual Loops'});
 
-		# Does not compare two kinds of nodes. A node below a Gather has the mean of several estimates.
-		# The server times all calls of an asynchronous scan, but only some calls of its Append are
-		# timed, and some of those wait.
+		# Two kinds of nodes are not compared with their parent. A node below Gather has the mean of
+		# the estimates of several processes. An asynchronous scan is timed by the server at all
+		# calls, but its Append only at some calls, and only some of these wait for the scan.
 		$bad .= "$child->{'Node Type'} in $plan->{'Node Type'}: $child->{'Actual Total Time'} x $child->{'Actual Loops'}\n"
 		  if $plan->{'Node Type'} !~ /^Gather/ && !$child->{'Async Capable'} && $child->{'Actual Total Time'} * $child->{'Actual Loops'} > $total + $allowed;
 		$bad .= nodes_too_long($child);
@@ -152,7 +154,7 @@ sub nodes_too_long
 	return $bad;
 }
 
-# The session's state, which must not change.
+# State of the session, which no statement may change.
 my $untouched;
 
 sub as_before
@@ -227,7 +229,7 @@ my $tables = q{
 	END $$;
 };
 
-# Plans of many kinds, and the settings they need
+# Serial plans of many kinds, with the settings that they need
 my $serial = 'SET max_parallel_workers_per_gather = 0; ';
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; ';
 my $nested = 'SET enable_hashjoin = off; SET enable_mergejoin = off; ';
@@ -264,7 +266,7 @@ my @reading = (
 	[ 'SELECT count(*) FROM b AS x JOIN b AS y ON x.k = y.i AND y.i < 30', $nested ]);
 my @parallel = ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'SELECT k, count(*) FROM a GROUP BY k', 'SELECT * FROM a ORDER BY s');
 
-# Statements that write; %s is a separate table for each execution
+# Statements that write. %s is a table that each execution has for itself.
 my @writing = (
 	'INSERT INTO %s SELECT i, i FROM generate_series(1001, 1100) AS i',
 	'INSERT INTO %s SELECT i, i FROM generate_series(401, 600) AS i ON CONFLICT DO NOTHING',
@@ -273,7 +275,8 @@ my @writing = (
 	'MERGE INTO %s AS t USING (SELECT i FROM a WHERE i BETWEEN 480 AND 520) AS a ON a.i = t.i WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (a.i)',
 	'WITH d AS (DELETE FROM %s WHERE i < 50 RETURNING i) SELECT count(*) FROM d');
 
-# Ways to execute a query by cursors and in functions, and the actual rows that auto_explain logs
+# Ways to execute a query by cursors and in functions, and the numbers of rows that auto_explain
+# must log
 my @cursors = (
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; FETCH 3 FROM c; FETCH 0 FROM c; FETCH ALL FROM c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM a; FETCH 10 FROM c; MOVE 20 FROM c; FETCH 0 FROM c; CLOSE c; COMMIT',
@@ -309,7 +312,7 @@ auto_explain.log_min_duration = -1
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	if ($version >= 190000)
 	{
-		# choose the clock whose readings the shim counts
+		# Makes the server read the clock whose readings the library counts.
 		$node->append_conf('postgresql.conf', 'timing_clock_source = system');
 		$node->reload;
 	}
@@ -321,7 +324,7 @@ auto_explain.log_min_duration = -1
 	return;
 }
 
-# Checks the effect of the setting's three values on EXPLAIN and auto_explain
+# Checks what each value of the setting means for EXPLAIN and for auto_explain.
 sub values_are_obeyed
 {
 	my $query = 'SELECT count(*) FROM a';
@@ -343,7 +346,8 @@ sub values_are_obeyed
 		$s->query($logged);
 		$s->query($query);
 		$by_auto_explain = readings($query);
-		# the server reads the clock twice per call, and each row takes two calls
+		# The server's timers read the clock twice per call, and there are two calls per row, of two
+		# nodes.
 		$value eq 'on' ? cmp_ok($by_explain, '<', $rows, "$libraries: $value: the clock is read seldom by EXPLAIN")
 		  : cmp_ok($by_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by EXPLAIN");
 		$value eq 'off' ? cmp_ok($by_auto_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by auto_explain")
@@ -352,13 +356,13 @@ sub values_are_obeyed
 		is($plan->{Plan}{Plans}[0]{'Actual Rows'}, $rows, "$libraries: $value: rows in the log");
 		cmp_ok($plan->{Plan}{'Actual Total Time'}, '>', 0, "$libraries: $value: times in the log");
 		check_times($plan->{Plan}, "$libraries: $value: log") if $value ne 'off';
-		# TIMING OFF and auto_explain.log_timing = off still switch off all timing
+		# TIMING OFF and auto_explain.log_timing = off still turn off all timing.
 		$s->query($settings);
 		unlike(explained('ANALYZE, TIMING OFF', $query), qr/actual time|Clock/, "$libraries: $value: no times where none are wanted");
 		unlike(explained('COSTS', $query), qr/actual|Clock/, "$libraries: $value: EXPLAIN alone");
 	}
 
-	# EXPLAIN and auto_explain request timers for the same execution
+	# EXPLAIN and auto_explain request timers for the same execution.
 	sampled('auto_explain');
 	$s->query($logged);
 	my $result = $s->query("EXPLAIN ANALYZE $query");
@@ -372,7 +376,8 @@ sub values_are_obeyed
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
 	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
 
-	# The server times executions that are expected to be short, until an execution takes long
+	# Executions that are expected to be short are timed by the server's timers, until one of them
+	# has taken long.
 	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function of more rows than is thought");
 	my $misjudged = 'SELECT count(*) FROM more(200000)';
 	foreach my $time ('first', 'second')
@@ -387,7 +392,7 @@ sub values_are_obeyed
 	$s->query('DROP FUNCTION more');
 	$s->query($settings);
 
-	# Synonyms of the setting's values, and invalid values
+	# Other spellings of the setting's values, and invalid values
 	foreach my $word ([ 'true', 'on' ], [ 'yes', 'on' ], [ '1', 'on' ], [ 'false', 'off' ], [ 'no', 'off' ], [ '0', 'off' ])
 	{
 		is($s->query("SET clocktiming.sampled_timing = $word->[0]; SHOW clocktiming.sampled_timing")->{out}, $word->[1], "$libraries: $word->[0]");
@@ -399,7 +404,8 @@ sub values_are_obeyed
 	return;
 }
 
-# Checks that everything but the times is the same, with EXPLAIN and auto_explain
+# Checks that the results of EXPLAIN and auto_explain are the same with and without the setting,
+# except for the times.
 sub figures_are_exact
 {
 	foreach my $case (@reading)
@@ -408,7 +414,7 @@ sub figures_are_exact
 		my (%explained, %logged);
 
 		$s->query("RESET ALL; $settings $serial" . ($set // ''));
-		# sets hint bits and fills caches
+		# Sets hint bits and fills caches.
 		$s->query($query) for 1, 2;
 		$s->query("EXPLAIN ANALYZE $query");
 		foreach my $value ('off', 'on')
@@ -462,7 +468,7 @@ sub writes_are_exact
 		my $tables = 'w_' . $n++;
 		my (%explained, %logged);
 
-		# creates the tables in another session, so that this session has no cached data of them
+		# Creates the tables in another session, so that this session has cached no data about them.
 		$node->safe_psql('postgres', "SELECT copies_of('${tables}_explained'), copies_of('${tables}_logged')");
 		$node->safe_psql('postgres', 'VACUUM ANALYZE ' . join ', ', map { ("${tables}_explained_$_", "${tables}_logged_$_") } 0 .. 2);
 		sampled('off');
@@ -471,14 +477,14 @@ sub writes_are_exact
 		{
 			my $statement = sprintf($query, "${tables}_explained_" . ($value eq 'off' ? 1 : 2));
 
-			# The compared statements use different tables, and so different pages of the catalogs. Read
-			# these pages first.
+			# The statements that are compared use different tables, and therefore different pages
+			# of the catalogs. Reads these pages first.
 			$s->query("EXPLAIN $statement");
 			sampled($value);
 			my $json = explained('ANALYZE, BUFFERS, WAL, FORMAT JSON', $statement);
 			$json =~ s/(${tables}_explained)_\d/$1/g;
 			$explained{$value} = decode_json($json)->[0];
-			# planning may still read different numbers of catalog pages for different tables
+			# Planning may still read different numbers of catalog pages for different tables.
 			delete $explained{$value}{Planning};
 		}
 		is_deeply(figures($explained{on}), figures($explained{off}), "$libraries: EXPLAIN: $query") or diag explain [ figures($explained{on}), figures($explained{off}) ];
@@ -533,7 +539,8 @@ sub cursors_are_exact
 }
 
 
-# Checks errors and cancels during an execution, in the leader, in workers and in nested statements
+# Checks that errors and cancellations in the leader, in workers and in nested statements leave
+# nothing behind.
 sub ends_well
 {
 	my @failing = (
@@ -569,7 +576,7 @@ sub ends_well
 				{
 					is($s->query($how)->{state}, '22012', "$libraries: error: $what");
 
-					# the statement catches the error, which ends a subtransaction, and continues
+					# The error is caught, which ends a subtransaction, and the statement continues.
 					$result = $s->query(qq{DO \$do\$
 						DECLARE
 							rows bigint;
@@ -605,7 +612,7 @@ sub ends_well
 		}
 	}
 
-	# A transaction that continues after one of its cursors has failed
+	# A cursor fails, and the transaction continues.
 	$s->query("$logged BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; DECLARE d CURSOR FOR SELECT 1 / (i - 3) FROM b; FETCH 3 FROM c; SAVEPOINT s");
 	is($s->query('FETCH 5 FROM d')->{state}, '22012', "$libraries: a cursor fails");
 	my $result = $s->query('ROLLBACK TO s; FETCH 2 FROM c; CLOSE c; COMMIT');
@@ -616,7 +623,7 @@ sub ends_well
 	sampled('on');
 	as_before('cursors that fail');
 
-	# Memory does not grow, however executions end
+	# Memory does not grow with the number of executions, however they end.
 	my $many = q{DO $$BEGIN FOR n IN 1 .. 300 LOOP
 		BEGIN PERFORM inner_explain('ANALYZE', 'SELECT 1 / (i - ' || n || ') FROM b WHERE i <= ' || n + n % 2 - 1); EXCEPTION WHEN division_by_zero THEN NULL; END;
 	END LOOP; END$$};
@@ -627,7 +634,7 @@ sub ends_well
 	return;
 }
 
-# Checks kinds of EXPLAIN statements, and what they print
+# Checks kinds of EXPLAIN statements and what they print.
 sub statements_and_formats
 {
 	my $query = 'SELECT b.k, count(*) FROM a JOIN b USING (i) WHERE a.k < 50 GROUP BY b.k ORDER BY b.k';
@@ -666,7 +673,7 @@ sub statements_and_formats
 			is_deeply(figures($decoded), figures($plain), "$what: JSON: all else is the same") or diag $json;
 
 			$printed = $margins eq 'on' && $margins_everywhere;
-			# a server may be built without libxml
+			# A server may have been built without libxml.
 			is($s->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "$what: XML") if $has_xml;
 			is(scalar(() = $xml =~ /<Clock-Total-Margin>\d+\.\d{3}<\/Clock-Total-Margin>/g), $printed ? $nodes : 0, "$what: XML: margins");
 			like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>/, "$what: XML: it is said");
@@ -677,7 +684,7 @@ sub statements_and_formats
 		}
 	}
 
-	# a parallel plan, and auto_explain's plan of the same execution
+	# A parallel plan, and the plan that auto_explain logs for the same execution
 	$s->query($parallel);
 	my $json = explained('ANALYZE, VERBOSE, FORMAT JSON', 'SELECT * FROM a WHERE i % 2 = 0');
 	ok(eval { decode_json($json) }, "$libraries: margins of a parallel plan") or diag $json;
@@ -734,7 +741,7 @@ sub statements_and_formats
 	}
 	$s->query('DROP TABLE made; SET client_min_messages = warning');
 
-	# In functions, and nested
+	# EXPLAIN in functions, and nested
 	foreach my $outer ('', 'EXPLAIN ANALYZE ')
 	{
 		foreach my $inner ('ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
@@ -748,7 +755,7 @@ sub statements_and_formats
 	is($result->{state}, '00000', "$libraries: several statements in a string");
 	like(explained('ANALYZE, SERIALIZE', $query), qr/^Serialization: time=\d.*^Time: /ms, "$libraries: SERIALIZE") if $version >= 170000;
 
-	# EXPLAIN's option together with the setting
+	# EXPLAIN's option CLOCK_SAMPLING together with the setting
 	if ($version >= 180000)
 	{
 		foreach my $value ('auto_explain', 'on')
@@ -771,7 +778,7 @@ sub statements_and_formats
 	return;
 }
 
-# Checks that the functions which measure the server's own timers are not affected by the setting
+# Checks that functions that measure the server's own timers are not affected by the setting.
 sub measures_are_not_replaced
 {
 	my $rows = 20000;
@@ -786,7 +793,7 @@ sub measures_are_not_replaced
 	return;
 }
 
-# Checks foreign tables, whose scans may be executed asynchronously
+# Checks foreign tables. Their scans may be asynchronous.
 sub foreign_tables
 {
 	my ($host, $port) = ($node->host, $node->port);
@@ -825,7 +832,7 @@ sub foreign_tables
 	return;
 }
 
-# Checks the setting in the session of an ordinary role that loads the library
+# Checks the setting in the session of an ordinary role, which loads the library from plugins.
 sub for_everybody
 {
 	my $own = PostgreSQL::Test::Cluster->new('own');

@@ -1,6 +1,7 @@
 
-# Statistics of plans are correct, survive a restart and crashes, stay within their limits, are shown
-# only to users with the privilege, and show changes of plans and times.
+# Statistics of plans: clock_plan_stats, clock_node_stats, snapshots, and clock_node_changes(). They
+# must be correct, survive restarts and crashes, stay within the limits of shared memory, and be
+# visible only to users with the privilege.
 
 use strict;
 use warnings;
@@ -35,13 +36,13 @@ $node->safe_psql(
 	GRANT SELECT ON t TO regress_other;
 });
 
-# Settings that time every execution, regardless of the overhead.
+# Settings with which every execution is timed, whatever that costs.
 my $on = q{SET clocktiming.track = on; SET clocktiming.track_everything = on; };
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub reset_all { query('SELECT clock_stats_reset()'); return; }
 
-# Returns the estimated number of executions, with its margin, of plans that match a LIKE pattern.
+# Returns the estimated number of executions, and its margin, of plans that match a LIKE pattern.
 sub executions
 {
 	my ($like) = @_;
@@ -50,14 +51,15 @@ sub executions
 		FROM clock_plan_stats WHERE plan LIKE '$like'});
 }
 
-# Checks an estimate. Its error may exceed the margin, but very rarely three times the margin.
+# Checks an estimate. In one of 20 cases the error exceeds the margin, but practically never three
+# times the margin.
 sub is_about
 {
 	my ($n, $what, $estimate, $margin) = @_;
 	return ok(abs($estimate - $n) <= 3 * $margin, "$what: $estimate of $n executions");
 }
 
-# The statistics of one plan.
+# Statistics of one plan
 my $scan = q{SELECT count(*) FROM t WHERE k = 3 AND name <> 'secret-literal';};
 query($on . $scan x 20);
 is_about(20, 'a query', executions('%Seq Scan on t'));
@@ -71,14 +73,16 @@ is( query(
 		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
 	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
 	'its nodes');
-# Two nodes that scan a CTE: each has the time of its own calls of the CTE.
+# A CTE that two nodes scan. The time of the CTE's rows must be divided between them by their own
+# calls.
 query($on . q{WITH c AS MATERIALIZED (SELECT i, pg_sleep(0.002) FROM t LIMIT 40) (SELECT i FROM c LIMIT 1) UNION ALL SELECT count(*) FROM c});
 is( query(
 		q{SELECT array_agg(self_ms < 0.3 * (SELECT max(total_ms) FROM clock_node_stats WHERE planid = n.planid)) || array_agg(total_ms > 40 ORDER BY total_ms)
 		FROM clock_node_stats n WHERE node_type = 'CTE Scan'}),
 	'{t,t,f,t}',
 	'nodes that scan a CTE');
-# Ten attempts for the shares, because few of these calls are timed, and one may lose the CPU.
+# Makes up to ten attempts, because few of these calls are timed, and the process may lose the CPU
+# in one of them.
 my $shares;
 for (1 .. 10)
 {
@@ -95,7 +99,7 @@ $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
 	'0|t|t|t', 'one that fails is counted apart');
 
-# A node that is pruned at the start of an execution is still listed as a node of the plan.
+# A partition that is pruned at the start of an execution is a node of the plan, too.
 query(q{
 	CREATE TABLE part (i int) PARTITION BY RANGE (i);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
@@ -113,13 +117,13 @@ is( query(
 	'251|200|t',
 	'of a plan with many nodes the first 200 are kept');
 
-# A subplan is a child of the node that uses it.
+# The nodes of a subplan follow the node that uses it, as in EXPLAIN.
 query($on . 'SELECT i, (SELECT max(u.i) FROM t u WHERE u.i < t.i) FROM t WHERE EXISTS (SELECT FROM part WHERE part.i = 3 OR random() < 2) AND i = 7');
 like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
 	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
 	'the order is that of EXPLAIN');
 
-# Returns the nodes that EXPLAIN lists: depth, type, relation.
+# Returns depth, type and relation of the nodes, in the order of EXPLAIN.
 sub listed_by_explain
 {
 	my ($plan, $depth) = @_;
@@ -181,7 +185,7 @@ query('ALTER ROLE regress_other RESET ALL');
 like(as('regress_other', 'SELECT clock_stats_reset()')->{err}, qr/permission denied/, 'nobody but the owner resets');
 like(as('regress_other', 'SELECT clock_stats_snapshot()')->{err}, qr/permission denied/, 'or takes snapshots');
 
-# A restart.
+# A restart
 my $all = q{SELECT dbid, userid, queryid, planid, executions, timed_executions, failed_executions, total_ms, mean_margin_ms, plan, first_seen, last_seen FROM clock_plan_stats ORDER BY 1, 2, 3, 4};
 my $all_nodes = q{SELECT * FROM clock_node_stats ORDER BY queryid, planid, node};
 my ($before, $before_nodes) = (query($all), query($all_nodes));
@@ -194,7 +198,7 @@ is(query($all), $before, 'plans come back after a restart');
 is(query($all_nodes), $before_nodes, 'and so do nodes');
 ok(!-e $file, 'the file is gone then');
 
-# A damaged file.
+# Damaged files
 sub damaged
 {
 	my ($what, $content) = @_;
@@ -217,7 +221,7 @@ damaged('a file cut short',    substr($good, 0, length($good) - 100));
 damaged('an empty file',       '');
 damaged('a file of something', 'x' x 10000);
 
-# Crashes.
+# Crashes
 my $session = ClockSession->new($node);
 query($on . $scan);
 my $offset = -s $node->logfile;
@@ -227,7 +231,7 @@ ok($node->wait_for_log(qr/database system is ready to accept connections/, $offs
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
 
-# An immediate shutdown while other sessions add to the statistics.
+# An immediate shutdown while other sessions add to the statistics
 my ($load_out, $load_err) = ('', '');
 my $load_script = $node->basedir . '/load.sql';
 append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
@@ -245,7 +249,7 @@ $node->stop('immediate');
 $node->start;
 is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'one that meets nobody who adds loses nothing');
 
-# Reset of all statistics, and of selected ones.
+# Reset of all statistics, and of a part of them
 reset_all();
 is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
 is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'of nothing there is no snapshot');
@@ -257,7 +261,8 @@ query(q{SELECT clock_stats_reset(userid => 4711)});
 query(q{SELECT clock_stats_reset(queryid => NULL)});
 is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans, or of null, forgets none');
 
-# Plans that have become slower. They sleep far longer than a busy machine could delay them.
+# A plan that has become slower. The new version sleeps far longer than a busy machine could delay
+# the old one.
 reset_all();
 query('CREATE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(0.001) $$; CREATE TABLE one AS SELECT 1 AS i');
 query($on . 'SELECT work(i) FROM one;' x 10);
@@ -277,7 +282,7 @@ foreach my $wrong (0, 0.95, 100, -1, "'NaN'", 'NULL')
 my (undef, undef, $err) = $node->psql('postgres', q{SELECT * FROM clock_node_changes('2000-01-01')});
 like($err, qr/no snapshot.*clock_stats_snapshot/s, 'no snapshot so old');
 
-# A query whose plan has changed.
+# A query whose plan has changed
 reset_all();
 query($on . 'SET enable_seqscan = off;' . 'SELECT sum(i) FROM t WHERE i < 20;' x 5);
 query('SELECT clock_stats_snapshot()');
@@ -291,7 +296,7 @@ is( query(
 is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
 is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
 
-# Plans are identified by names, not by the OIDs of relations and indexes.
+# The identifier of a plan depends on names of relations and indexes, not on their OIDs.
 reset_all();
 my $by_index = $on . 'SET enable_seqscan = off; SELECT sum(k) FROM t WHERE i < 20;';
 query($by_index);
@@ -305,7 +310,8 @@ is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'
 query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
 is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
 
-# Only clock_stats_snapshot() writes snapshots and deletes old ones. Members of pg_monitor may call it.
+# Only clock_stats_snapshot(), which members of pg_monitor may call, writes snapshots and deletes
+# old ones.
 foreach my $statement (q{INSERT INTO clock_node_snapshots SELECT 'infinity', dbid, userid, queryid, planid, node, depth, node_type, relation, index_name, first_seen, total_sums, self_sums FROM clock_node_snapshots},
 	q{UPDATE clock_node_snapshots SET taken_at = 'infinity'}, 'DELETE FROM clock_node_snapshots', 'TRUNCATE clock_node_snapshots')
 {
@@ -316,7 +322,7 @@ cmp_ok(query($times), '>', 1, 'snapshots of some times');
 as('regress_monitor', q{SELECT clock_stats_snapshot(keep => '0')});
 is(query($times), '1', 'of which only the latest is kept');
 
-# Snapshots are never copied: the database's owner can dump the database without them, and no publication
+# Snapshots are never copied. The owner of a database can dump it without them, and no publication
 # includes them.
 query($_) foreach 'CREATE ROLE regress_owner LOGIN', 'CREATE DATABASE owned OWNER regress_owner', 'CREATE DATABASE restored';
 $node->safe_psql('owned', 'CREATE EXTENSION clocktiming; SELECT clock_stats_snapshot()');
@@ -328,8 +334,8 @@ $node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION e
 is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables has none');
 query("DROP DATABASE $_") foreach qw(owned restored);
 
-# Many sessions with many plans: all executions are counted while shared memory is free, and no session
-# hangs when it is full.
+# Many sessions with many plans. All executions are counted as long as shared memory is free. When
+# it is full, no session hangs.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
 my $script = $node->basedir . '/many.sql';
 append_to_file($script, qq{\\set a random(1, 70)\n\\set b random(1, 70)\n$on\nSELECT count(*) FROM p:a JOIN p:b AS b USING (i);\n});
@@ -358,7 +364,7 @@ foreach my $max (100, 6000)
 	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
 }
 
-# The file has more plans than fit into memory: the plans with the largest total time are loaded.
+# A file with more plans than fit into memory. The server reads those with the longest total time.
 my $most = query('SELECT queryid FROM clock_plan_stats ORDER BY total_ms DESC LIMIT 1');
 $node->append_conf('postgresql.conf', 'clocktiming.track_max = 100');
 $node->restart;

@@ -1,6 +1,7 @@
 
-# The statistics of plans time a random sample of executions, which represents all executions. Also
-# tests switching this on and off.
+# Which executions the statistics of plans time: a random sample, from which the number and the time
+# of all executions must be estimated correctly. Also tests what happens if settings change during a
+# statement.
 
 use strict;
 use warnings;
@@ -44,8 +45,8 @@ $node->safe_psql('postgres', q{
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# Returns statistics of the plans that scan a table: executions with their margin, timed executions,
-# and failed executions
+# Returns statistics of the plans that scan a table: number of executions and its margin, timed
+# executions, and failed executions.
 sub known
 {
 	my ($table) = @_;
@@ -57,7 +58,7 @@ sub known
 	return %known;
 }
 
-# A short statement, of which few executions are timed
+# A short statement, of which only few executions are timed
 my $n = 20000;
 query("SELECT repeats('SELECT count(*) FROM a', $n)");
 my %short = known('a');
@@ -66,12 +67,13 @@ cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
 cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
 is($short{failed}, 0, 'none has failed');
 
-# New sessions use the sampling rate that another session has learned
+# A new session begins with the sampling rate that other sessions have learned.
 query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
 my %again = known('a');
 cmp_ok($again{timed} - $short{timed}, '<', 100, 'not each new session times them at once');
 
-# A long statement is timed each time, if timing may add as much as the statement takes
+# A long statement is timed at each execution if max_overhead is so large that timing may double its
+# duration.
 $node->append_conf('postgresql.conf', 'clocktiming.max_overhead = 100');
 $node->reload;
 query("SELECT repeats('SELECT pg_sleep(0.1) FROM b LIMIT 1', 8)");
@@ -80,8 +82,8 @@ is($long{executions}, 8, 'long executions are counted') or diag explain \%long;
 is($long{timed}, 8, 'since all of them are timed');
 is($long{margin}, 0, 'exactly');
 
-# The mean duration of short executions includes no cost of timing, and no cost is subtracted from it.
-# So it is between the shortest and the longest duration of pg_stat_statements.
+# The mean duration of short executions must not include the cost of timing, and no cost may be
+# subtracted twice. Hence it is between the shortest and the longest duration in pg_stat_statements.
 SKIP:
 {
 	skip 'pg_stat_statements is not there', 1 unless $statements;
@@ -94,14 +96,14 @@ SKIP:
 			WHERE plan LIKE '%Seq Scan on rows'});
 }
 
-# Errors
+# Executions that fail
 query('SELECT clock_stats_reset()');
 is(query("SELECT repeats('SELECT 1 / (i - 20) FROM a', 3000)"), 3000, 'what fails each time');
 my $failed = query(q{SELECT sum(failed_executions) FROM clock_plan_stats});
 cmp_ok($failed, '>', 1000, 'is estimated as well');
 cmp_ok($failed, '<', 9000, 'and not more than there was');
 
-# Cursors: their executions may continue, end early, or not begin
+# Cursors, whose executions may be continued, end early, or never begin
 query('SELECT clock_stats_reset()');
 my $s = ClockSession->new($node);
 foreach my $statements (
@@ -114,7 +116,7 @@ foreach my $statements (
 }
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
-# Cursors whose execution ends by an error between two fetches, and cursors that end without an error
+# Cursors that fail between two fetches, and cursors that end without an error
 $s->query('SET clocktiming.track_everything = on');
 $s->query('CREATE TABLE e AS SELECT i FROM a');
 foreach my $case (
@@ -152,7 +154,7 @@ is( query(q{SELECT string_agg(plan || ' ' || executions, ',' ORDER BY plan COLLA
 is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'under an id of their plan');
 $s->query('RESET clocktiming.track_everything');
 
-# The settings change within statements that may be timed
+# The settings change within statements that may be timed.
 $s->query(q{
 	DO $$
 	BEGIN

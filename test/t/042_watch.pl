@@ -1,7 +1,7 @@
 
-# The worker that watches the clock: each fault is one event, with the values before and after, which
-# ends with the fault. History and events survive the worker's end, a restart, a full disk and a damaged
-# file.
+# The background worker that watches the clock, while test/shim makes the clock faulty. Each fault
+# must be one event, with the right values before and after it, which ends with the fault. History
+# and events must survive the end of the worker, a restart, a full disk and a damaged file.
 
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
-# Positions of words in the control file of drift_clock.c. This test does not use the other words.
+# Positions of words in the control file of drift_clock.c, as far as this test uses them.
 use constant { PID => 0, RATE => 1, AHEAD => 2, EVERY => 4, STILL => 6, SLOW => 7 };
 use constant S => 1_000_000_000;
 
@@ -47,7 +47,8 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub worker { return ClockShim::watcher($node); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# Waits until the worker has judged n more intervals. The first of them may have begun before.
+# Waits until the worker has finished n more intervals. The first of them may have begun before the
+# call.
 sub intervals
 {
 	my ($n) = @_;
@@ -58,13 +59,13 @@ sub intervals
 
 sub events { my ($what) = @_; return query("SELECT count(*) FROM clock_events WHERE what = '$what'"); }
 
-# Condition for events that only this test can cause. Other processes also increase the cost of a
-# reading, but less than this test does.
+# Condition for events that this test has caused. Load of the machine can also cause stolen time, a
+# resume, and a higher cost of a reading, but this test raises the cost further, above 1000 ns.
 my $ours = q{what NOT IN ('stolen time', 'resume') AND CASE WHEN what = 'cost' THEN greatest(split_part(before, ' ', 1)::float, split_part(after, ' ', 1)::float) > 1000 ELSE true END};
 my $told = 0;
 
-# Checks that a fault has caused exactly one event within two intervals, of this kind and with these
-# values before and after.
+# Checks that, two intervals after a fault, there is exactly one new event, of this kind, which
+# fulfils a condition about its values.
 sub is_one_event
 {
 	my ($fault, $what, $condition) = @_;
@@ -77,8 +78,8 @@ sub is_one_event
 	return;
 }
 
-# Checks that the event ends with the fault, and that the end causes no other event. The check of the
-# next fault would find an event that is reported later.
+# Checks that an event ends when its fault has ended, and that this causes no other event. If
+# another event is reported later, the check of the next fault finds it.
 sub is_ended
 {
 	my ($fault, $what) = @_;
@@ -98,22 +99,22 @@ is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_his
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
 is(query(q{SELECT trusted, verdict FROM clock_trust(clock_timestamp() - interval '3 s')}), 't|to be believed', 'timings can be believed');
 
-# Reloads do not shorten an interval.
+# Reloads of the configuration do not shorten intervals.
 my ($judged, $since) = (query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}), time);
 query('SELECT pg_reload_conf(), pg_sleep(0.01) FROM generate_series(1, 100)');
 $judged = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}) - $judged;
 cmp_ok($judged, '<=', (time - $since) / 0.5 + 2, 'reloads do not make intervals shorter');
 
-# From now on, drift_clock replaces the worker's clock. It starts with the true clock's offset to
-# CLOCK_MONOTONIC_RAW, so it shows no fault yet.
+# From now on, drift_clock.c replaces the worker's clock. Its offset to CLOCK_MONOTONIC_RAW is that
+# of the true clock, so this is no event.
 sub raw { return ClockShim::raw_ns(); }
 my $ahead = ClockShim::ahead_ns();
 $shim->write(PID, worker(), 0, $ahead);
 intervals(5);
 is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
 
-# A slower clock. Waits for the event, which may be late if a busy machine has disturbed the intervals
-# before.
+# A reading takes ten times longer. If a busy machine has disturbed the intervals before, the event
+# is later than two intervals.
 $shim->write(SLOW, 3000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
@@ -137,9 +138,9 @@ $shim->write(AHEAD, $ahead -= 2 * S);
 is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
 is_ended('a step back', 'backward step');
 
-# The clock stands still for a while and stays behind. If that lasts for more than five observations,
-# the event is a rate; for fewer than four, a lag; in between either of them, but not both. Observations
-# are at least 0.1 s apart.
+# The clock stands still for a while and then remains behind. The worker observes the clock every
+# 0.1 s or less often. If the clock stands still for more than five observations, the event is a
+# rate; for fewer than four, a lag; in between one of the two, but not both.
 foreach my $looks (2.5, 4.5, 5.5, 6.5, 7.5, 20)
 {
 	my $ns = $looks * S / 10;
@@ -180,7 +181,8 @@ is(query($resumed), '1 of 1', 'and no other');
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
 
-# A fifth of the CPU time is stolen, and later none. The numbers replace those of /proc/stat.
+# The hypervisor takes a fifth of the CPU time, and later none. The numbers replace those of
+# /proc/stat.
 my @ticks = (1000, 0, 0, 1000, 0, 0, 0, 0);
 sub tick
 {
@@ -203,8 +205,7 @@ for (1 .. 60)
 }
 is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'and ends');
 
-# The clock of one CPU is ahead, for all processes. A process that moves to this CPU or from it sees
-# its clock step.
+# The clock of one CPU is ahead. For a process that moves to this CPU or from it, the clock steps.
 SKIP:
 {
 	my ($cpu) = slurp_file('/proc/self/status') =~ /^Cpus_allowed_list:.*?(\d+)$/m;
@@ -227,7 +228,7 @@ is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - i
 is(query(q{SELECT trusted IS NULL, watched_percent FROM clock_trust(now() - interval '3 days', now() - interval '2 days')}), 't|0', 'nothing is known of a time when nobody watched');
 is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nor of none');
 
-# Which users see events.
+# Privileges to see events
 is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => [ '-U', 'regress_monitor' ]), 0, 'who monitors sees events');
 isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'others do not');
 
@@ -235,7 +236,7 @@ my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
 my @before;
 
-# Stores the list of events that the file must contain now.
+# Stores the events that the file must contain after this call.
 sub remember { intervals(5); @before = split /\n/, query($list); intervals(4); return; }
 sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
 sub wait_for_restart
@@ -273,7 +274,7 @@ my $offset = $node->wait_for_log(qr/could not write file "pg_stat\/clocktiming\.
 is(slurp_file($file) eq $complete, 1, 'a full disk: the file is that of before');
 is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'and the worker goes on');
 
-# kill -9 of all processes: the server reads the previous file.
+# All processes are killed. The server reads the last complete file.
 $pid = worker();
 $node->kill9;
 for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { last if !kill(0, $pid); sleep(0.1); }
@@ -282,7 +283,7 @@ start();
 is(lost(), '', 'kill -9 of the server: events survive');
 is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'and so does the history');
 
-# The server restarts.
+# The server restarts while an event is ongoing.
 intervals(2);
 $shim->write(PID, worker(), 0, $ahead, 0, 0.3 * S, -5_000_000);
 wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'lags that go on');
@@ -295,7 +296,7 @@ wait_for(q{SELECT count(*) = 0 FROM clock_events WHERE what = 'lag' AND ended_at
 is(query(qq{SELECT max(ended_at) > '$lagging' FROM clock_events WHERE what = 'lag'}), 't', 'not before it was seen to go on');
 intervals(2);
 
-# A standby also watches its clock.
+# A standby watches its clock, too.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -316,7 +317,7 @@ like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/cloc
 like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
-# The file's texts lack a terminator, and its checksum is correct.
+# A text in the file has no terminator, although the checksum is correct.
 sub crc32c
 {
 	my ($crc, @table) = (0xffffffff);
@@ -342,7 +343,7 @@ is(query(q{SELECT count(*) FROM clock_history WHERE boot_id ~ 'x'}), '0', 'a fil
 like(slurp_file("$file.invalid"), qr/x{200}/, 'but kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew, again');
 
-# The setting timing_clock_source makes the server read the TSC, and later the system clock.
+# timing_clock_source makes the server read the TSC, and later the system clock again.
 SKIP:
 {
 	skip('the server reads the system clock only', 4) if $node->pg_version->major < 19;

@@ -1,6 +1,6 @@
 
-# Metrics for monitoring: clock_metrics and clock_metrics_text() return the worker's observations. They
-# do not measure themselves.
+# clock_metrics and clock_metrics_text() return what the worker has observed, in formats for
+# monitoring systems. They do not measure.
 
 use strict;
 use warnings;
@@ -25,7 +25,7 @@ $node->append_conf('postgresql.conf', 'timing_clock_source = system')
 sub query { my ($sql, @more) = @_; return $node->safe_psql('postgres', $sql, @more); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# Returns an expression for a metric's value; NULL if there is none.
+# Returns an SQL expression for the value of a metric; NULL if there is no such metric.
 sub value
 {
 	my ($name, %labels) = @_;
@@ -42,7 +42,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
 
-# No slot for the worker is free
+# No slot for a background worker is free.
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms\nmax_worker_processes = 0");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'without a slot for the worker nobody watches');
@@ -66,7 +66,7 @@ is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h
 is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
 is(query(q{SELECT count(*) FROM clock_metrics m WHERE name = 'pg_clock_events_total' AND value <> (SELECT count(*) FROM clock_events e WHERE e.what = m.labels ->> 'what')}), '0', 'events are those of clock_events');
 
-# A fault, while values are read repeatedly: counters never decrease.
+# A fault of the clock, while other queries read the metrics. Counters must never decrease.
 my %counters;
 sub counters_only_grow
 {
@@ -90,7 +90,8 @@ $shim->write(PID, ClockShim::watcher($node), $fast, $ahead);
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
-# The interval in which the clock became fast shows only a part of the rate error, so wait for the next.
+# The interval in which the clock became fast contains the fault only in part. So the test waits for
+# the next one.
 wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'by 0.001');
 is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
 $ahead += gained();
@@ -109,8 +110,8 @@ $node->poll_query_until('postgres', "SELECT sum(intervals) > $intervals + 2 FROM
 counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
-# The nodes with the largest self time: at most ten, with the values of clock_node_stats. Users without
-# the privilege see only their own plans.
+# The plan nodes with the longest self times: at most ten, with the values of clock_node_stats.
+# Users without the privilege see only nodes of their own plans.
 query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
 c" (a int); INSERT INTO "a\""b
 c" SELECT generate_series(1, 1000); SELECT count(*) FROM "a\""b
@@ -127,7 +128,7 @@ is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metr
 query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_metrics(text) FROM regress_other');
 is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
 
-# Each line of the text agrees with the view. Names chosen by users are escaped.
+# Each line of the text corresponds to a row of the view. Names that users have chosen are escaped.
 foreach my $format (qw(prometheus openmetrics))
 {
 	my $open = $format eq 'openmetrics';
@@ -154,7 +155,7 @@ foreach my $format (qw(prometheus openmetrics))
 my (undef, undef, $refused) = $node->psql('postgres', q{SELECT clock_metrics_text('json')});
 like($refused, qr/unknown format "json"\nHINT:  Known formats are prometheus and openmetrics\./, 'no other format');
 
-# Checks with promtool that the text of a database's metrics is valid.
+# Checks a database's metrics by promtool.
 sub lint
 {
 	my ($database, $what) = @_;
@@ -171,7 +172,7 @@ sub lint
 }
 lint('postgres', 'the text');
 
-# Privileges, and the number of concurrent calls
+# Privileges, and many calls at the same time
 isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_metrics('prometheus')});
 is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
@@ -179,8 +180,8 @@ append_to_file($script, "SELECT clock_metrics_text();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
 like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
 
-# Names in other encodings, and in an unknown encoding: the text is UTF-8, and different names remain
-# different.
+# Names in databases with other encodings, and with an unknown encoding. The text is in UTF-8, and
+# different names remain different.
 query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 win1252 utf8 sql_ascii);
 {
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';

@@ -1,7 +1,7 @@
 
-# clock_page() returns a well-formed document with the values of the views. No value is interpreted as
-# markup, and any value may be missing. The page fits windows of 400 and 1600 pixels, in the light and
-# the dark color scheme.
+# clock_page() returns a well-formed HTML document with the values of the views. Values are escaped,
+# and any of them may be missing. The page must fit windows of 400 and of 1600 pixels, in the light
+# and the dark colour scheme.
 
 use strict;
 use warnings;
@@ -51,17 +51,18 @@ sub check_form
 	return $html;
 }
 
-# Without history.
+# Without a history
 my $html = check_form(page(), 'no worker');
 like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which has no verdict');
 like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
 like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
 
-# The server accepts any value for a setting of a library that is not loaded, also markup.
+# The server accepts any value for a setting of a library that is not loaded. The page shows this
+# value.
 (my $quoted_evil = $evil) =~ s/'/''/g;
 like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'which is text');
 
-# With the worker, and statistics of plans.
+# With the worker and with statistics of plans
 $node->append_conf('postgresql.conf', qq{
 shared_preload_libraries = 'clocktiming'
 clocktiming.watch = on
@@ -71,7 +72,7 @@ clocktiming.max_overhead = 100
 $node->restart;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0') or die;
 $html = check_form(page(), 'the first intervals');
-# Two verdicts are possible: on a busy machine, the clock may have events.
+# On a busy machine the clock may have events, so there are two possible verdicts.
 like($html, qr{<strong>not (?:known: the clock was watched for [0-9.]+ % of the period</strong>.*Look again tomorrow|to be believed: .*Do not trust times)}s, 'a verdict, and what to do');
 like($html, qr{<table class="h">}, 'a histogram');
 like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
@@ -93,7 +94,7 @@ is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expect
 like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
 like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
 
-# The page shows only the slowest of many nodes.
+# Of many plan nodes, the page shows only the ten with the longest self times.
 my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT $_ FROM ($union) u") foreach 'count(*)', 'max(i)', 'min(i)', 'sum(i)';
 my $spilled = q{SET log_temp_files = 0; SET work_mem = '64kB'; };
@@ -112,7 +113,7 @@ query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT
 is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
 isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
 
-# Replaces the worker's history by an artificial one of 400 days, with a pause and many kinds of events.
+# Replaces the views by an artificial history of 400 days with a pause, and by many kinds of events.
 query(q{
 	CREATE TABLE list_history AS
 	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
@@ -143,7 +144,7 @@ query(qq{UPDATE list_history SET hypervisor = '$quoted'; UPDATE list_events SET 
 my $full = $html = check_form(page(), 'a full history');
 is(() = $html =~ /\Q$escaped\E/g, 1 + 1 + 2, 'all of it is text: table, hypervisor and events');
 
-# The values are those of the views.
+# The page shows the values of the views.
 is(($html =~ m{<section class="v (\w+)"})[0], 'bad', 'the verdict');
 is(($html =~ m{<strong>(.*?)</strong>})[0], query(q{SELECT verdict FROM clock_trust(now() - interval '1 day')}), '... is that of clock_trust');
 is(($html =~ m{events: (\d+), going on: (\d+)}) ? "$1 $2" : '', query(q{SELECT count(*) FILTER (WHERE at >= now() - interval '1 day') || ' ' || count(*) FILTER (WHERE ended_at IS NULL) FROM clock_events}), 'numbers of events');
@@ -161,7 +162,7 @@ foreach my $figure (
 	[ 'bound of the error of synchronisation, most, &#181;s', 'max(sync_error_us)' ])
 {
 	my ($label, $sql) = @$figure;
-	# the oldest row may already be too old when this query runs
+	# The view's oldest row is excluded, because it may have become too old since the page was made.
 	my $values = join(' | ', map { query("SELECT $sql FROM clock_history WHERE per = '$_->[0]' AND at >= now() - interval '$_->[1]'") } [ 'minute', '1 day' ], [ 'hour', '400 days' ]);
 	my @got = ($html =~ m{<tr><th scope="row">\Q$label\E</th><td>(.*?)</td><td>(.*?)</td></tr>});
 	is(join(' | ', @got), $values, $label) if $label !~ /watched|steps|lags/;
@@ -175,7 +176,7 @@ is(() = $charts[0] =~ /M/g, 1, 'a line of a day');
 is(() = $charts[1] =~ /M/g, 2, 'a line of 400 days that is interrupted');
 cmp_ok(scalar(() = $charts[1] =~ /[ML]/g), '>', 370, '... with a point a day');
 is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day');
-# Positions of events on the time lines: 20 of 24 hours ago, and 200 of 400 days ago
+# Positions of event marks in the charts: 20 of 24 hours ago, and 200 of 400 days ago
 my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
 like("@at", qr/^1 16\.\d 3 50\.0 2 75\.0 1 99\.8$/, '... where they happened');
 is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');
@@ -185,7 +186,7 @@ like($html, qr{at least \Q$reading\E ms for a million}, 'what timing costs');
 my %impact = map { split /\|/ } split /\n/, query('SELECT replace(setting, $$_$$, $$_<wbr/>$$), value FROM clock_impact() WHERE value IS NOT NULL');
 is_deeply({ $html =~ m{<th scope="row">(track_\S+)<small>is (\w+)</small>}g }, \%impact, '... by the settings of clock_impact');
 
-# Verdicts.
+# The three verdicts
 query(q{UPDATE list_events SET ended_at = at - interval '4 days', at = at - interval '5 days' WHERE what = 'cost'});
 query(q{UPDATE list_history SET at = at + (date_trunc('minute', now()) - (SELECT max(at) FROM list_history WHERE per = 'minute')) WHERE per = 'minute'});
 $html = check_form(query('SET default_transaction_read_only = on; SELECT clock_page()'), 'a calm day');
@@ -193,7 +194,7 @@ like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<ul><li>
 query(q{UPDATE list_history SET at = at - interval '2 hours'});
 like(page(), qr{has not been heard of since}, 'a worker that has ended');
 
-# Hardly any data.
+# Nearly no data
 query(q{INSERT INTO list_events SELECT now() - i * interval '20 minutes', 'resume', 'running', 'suspended', '', now() FROM generate_series(1, 70) i});
 query(q{DELETE FROM list_history WHERE per = 'hour' OR at < (SELECT max(at) FROM list_history)});
 query(q{UPDATE list_history SET source = 'system', cold_ns = NULL, warm_ns = NULL, rate_ppm = NULL, stolen_percent = NULL, off_cpu_percent = NULL, synchronised = NULL, sync_offset_us = NULL, sync_error_us = NULL,
@@ -218,8 +219,8 @@ SKIP:
 	skip('there is no Chromium', 1) unless $chromium;
 	my $dir = File::Temp->newdir;
 
-	# Checks that each piece of text is within the window, is not covered, and has a contrast of at least
-	# 4.5 to 1.
+	# Script that checks each piece of text: it must be within the window, not be covered, and have
+	# a contrast of at least 4.5 to 1.
 	my $script = <<'EOF';
 <script>
 addEventListener('load', () => {

@@ -1,7 +1,7 @@
 
-# clock_fleet with many servers. A server that is down or does not answer is a row with the reason, and
-# delays the result only by its connect_timeout. No query is left running on any server. Outliers are
-# named. No user can do more than dblink allows.
+# clock_fleet with many servers. A server that is down or does not answer is a row with the reason,
+# and delays the result only by its connect_timeout. No query keeps running on any server. Outliers
+# are found. No user can do more than by dblink itself.
 
 use strict;
 use warnings;
@@ -51,7 +51,7 @@ ok($node->poll_query_until('postgres', q{SELECT count(*) = 8 AND bool_and(error 
 	'all servers, with their latest state');
 is(query(q{SELECT jsonb_typeof(internal_clock_state()) || ' ' || (internal_clock_state() ? 'warm_ns') || ' ' || (internal_clock_state() ? 'verdict') || ' ' || (internal_clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
 
-# clock_fleet with other queries
+# clock_fleet_ask() with other queries
 my $history = q{SELECT to_jsonb(h) FROM clock_history h WHERE per = 'minute' AND warm_ns IS NOT NULL};
 is(query(qq{SELECT string_agg(DISTINCT server, ' ' ORDER BY server) FROM clock_fleet_ask(\$\$$history\$\$) a, jsonb_populate_record(NULL::clock_history, a.answer) h WHERE (clock_summary(h.sample)).readings > 0}), "@servers", 'histories have their samples');
 is(query(q{SELECT count(*), count(answer), count(error) FROM clock_fleet_ask('SELECT 1 WHERE false')}), '8|0|0', 'a server without an answer is a row');
@@ -60,7 +60,7 @@ is(query(q{SELECT DISTINCT error FROM clock_fleet_ask('SELECT 1, 2') UNION ALL S
 	qq{remote query result rowtype does not match the specified FROM clause rowtype\ncolumn "no_such" does not exist\ninvalid input syntax for type json}, 'errors are rows');
 fails("SELECT clock_fleet_ask($_->[0])", qr/$_->[1]/, "$_->[0] is refused") foreach [ 'NULL', 'query must not be null' ], map { [ "'SELECT 1', $_", 'seconds must be between 0.001 and 3600' ] } 'NULL', 0, -1, 3601, "'NaN'", "'Infinity'";
 
-# Names and options of servers are not interpreted as SQL.
+# Names and options of servers are not executed as SQL.
 my $weird = q{x'; DROP TABLE "y" --\\};
 my $text = $weird =~ s/'/''/gr;
 query("SELECT clock_fleet_add('$text', jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's1', 'user', 'it''s \\\"me\\\"'))");
@@ -81,7 +81,8 @@ foreach my $case ([ 'nobody_there', qr/role "nobody_there" does not exist/ ], [ 
 }
 is(query(q{SELECT count(*) FROM pg_foreign_server WHERE srvname LIKE 'z%'}), '0', 'what fails leaves nothing');
 
-# Three servers are outliers. The others vary as real servers do. All histories have an idle hour.
+# Three servers are outliers. The figures of the others differ as much as those of real servers. All
+# histories have an hour without observations.
 my @columns = split /,/, query(q{SELECT string_agg(attname || ' ' || format_type(atttypid, NULL), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'clock_history'::regclass});
 sub pretend
 {
@@ -116,8 +117,8 @@ query(q{CREATE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$S
 is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function internal_clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
 query('DROP SERVER s2 CASCADE');
 
-# A query that does not end is cancelled on the server, also if clock_fleet is cancelled, and no
-# connection remains.
+# A query that does not end is cancelled on the asked server, also if clock_fleet itself is
+# cancelled. No connection remains.
 query(q{CREATE OR REPLACE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
 sub nothing_at_work { my ($what) = @_; return ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname ~ '^s\d$'}), $what); }
 is(query(q{SELECT DISTINCT coalesce(error, 'answers') FROM clock_fleet ORDER BY 1}), "answers\ncanceling statement due to statement timeout", 'one that does not end is a row');
@@ -134,8 +135,8 @@ like($waits_err, qr/canceling statement due to user request/, 'the reader can ca
 nothing_at_work('and none is at work any more');
 query('DROP SERVER s1 CASCADE');
 
-# Unavailable servers: one refuses connections, one does not answer, one does not answer after the first
-# packet, and one sends messages in another encoding.
+# Servers that are not available: one refuses connections, two accept them but never answer, and one
+# answers with an error message in another encoding.
 my @mute = map { IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') } 1 .. 2;
 my $closed = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
 my $closed_port = $closed->sockport;
@@ -148,7 +149,7 @@ add('other', $other->sockport, 600);
 my $answering = fork // die $!;
 if ($answering == 0)
 {
-	# An error with a message in LATIN1
+	# Answers each connection with an error message in LATIN1.
 	while (my $connection = $other->accept)
 	{
 		my $fields = "SFATAL\0C57P03\0Mgeht noch nicht: \xe4\0\0";
@@ -170,7 +171,7 @@ query("DROP SERVER $_ CASCADE") foreach qw(down other);
 kill 'KILL', $answering;
 waitpid($answering, 0);
 
-# No other program connects to these servers.
+# Programs for all databases do not connect to these servers.
 $node->command_ok([ 'vacuumdb', '-Z', $node->connstr('postgres') ], 'ANALYZE of the database');
 my @accepted;
 sub accept_all { foreach my $listener (@mute) { push @accepted, scalar $listener->accept while IO::Select->new($listener)->can_read(0); } return scalar(my @connections = splice @accepted); }
@@ -178,7 +179,8 @@ accept_all();
 $node->command_ok([ 'vacuumdb', '-z', $node->connstr('postgres') ], 'VACUUM and ANALYZE');
 is(accept_all(), 0, 'do not connect to any server');
 
-# A cancel while a server does not answer. The total wait for all such servers is limited.
+# A cancellation while a server does not answer. The total time of waiting for such servers is
+# limited.
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'reads the fleet'; SELECT * FROM clock_fleet} ], \$in, \$out, \$err);
 ok(IO::Select->new(@mute)->can_read($PostgreSQL::Test::Utils::timeout_default), 'a mute server is asked');
@@ -216,7 +218,7 @@ is(query(q{SELECT has_server_privilege('regress_other', 's4', 'USAGE')}), 'f', '
 query(q{ALTER SERVER s4 OPTIONS (SET dbname 's5')});
 is(seen('s4'), 'answers', 'options are dblink_fdw\'s');
 
-# No user can make another user's call connect to a server that the first user has chosen.
+# A user cannot make another user's call connect to a server that the first one has chosen.
 query(q{GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO regress_other, regress_monitor});
 query(qq{SET ROLE $_->[0]; CREATE SERVER $_->[1] TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR public SERVER $_->[1] OPTIONS (user 'regress_asked', password 'secret')})
   foreach [ 'regress_other', 'trap' ], [ 'regress_monitor', 'mine' ];
@@ -225,7 +227,8 @@ is(seen('trap'), '', 'by nobody');
 is(seen('mine'), 'answers', 'the reader\'s own is');
 query("DROP SERVER $_ CASCADE") foreach qw(trap mine);
 
-# Names refer to the same objects locally and on the servers, regardless of the session's settings.
+# Names in queries mean the same objects here and on the asked servers, whatever the session's
+# settings are.
 my $evil = q{CREATE SCHEMA evil; CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
 	CREATE FUNCTION evil.internal_clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
 	CREATE FUNCTION evil.clock_fleet_ask(text) RETURNS SETOF record LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.format(text, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$};
@@ -247,7 +250,7 @@ query('CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr('restored') ], 'and psql');
 is(query($list, 'restored'), $before, 'restore the fleet');
 
-# If file descriptors suffice only for some servers, the other servers are queried later.
+# If file descriptors suffice only for some connections, the other servers are asked later.
 $node->append_conf('postgresql.conf', 'max_files_per_process = 80');
 $node->restart;
 query("SELECT clock_fleet_add('t' || i, jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7')) FROM generate_series(1, 40) i");

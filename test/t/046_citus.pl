@@ -1,5 +1,6 @@
 
-# Citus: a query returns each node's verdict as one value, and samples are merged on their shards.
+# clocktiming in a cluster of Citus. A query on the coordinator returns the verdict of each node,
+# and the aggregate clock_merge() is executed partly on the shards.
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 
-# Programs that are often used with clocktiming, all together: pgbouncer in front of a server with
-# pg_stat_statements, auto_explain, postgres_fdw, pg_cron and pgTAP. 022_beside tests each library
-# separately, and 032_portable_pooler the portable edition.
+# Programs that are often used with clocktiming, all at the same time: pgbouncer in front of a
+# server with pg_stat_statements, auto_explain, postgres_fdw, pg_cron and pgTAP. 022_beside.pl tests
+# each library separately, and 032_portable_pooler.pl the portable edition.
 
 use strict;
 use warnings;
@@ -31,7 +31,8 @@ my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/u
 $there{pgbouncer} = defined $pgbouncer;
 diag "SKIPPED: what is for $_, which is not there" for grep { !$there{$_} } sort keys %there;
 
-# pg_cron executes jobs in sessions or in background workers; a server for each.
+# pg_cron executes its jobs in sessions or in background workers. Tests each way on a server of its
+# own.
 my %cron = $there{pg_cron} ? (sessions => $node, workers => new_server('workers')) : ();
 my $libraries = join ', ', grep { $there{$_} } qw(pg_cron pg_stat_statements auto_explain);
 foreach my $server ($node, $cron{workers} // ())
@@ -49,7 +50,8 @@ my $tables = q{
 };
 $node->safe_psql('postgres', "$tables CREATE ROLE regress_app LOGIN; GRANT SELECT ON a TO regress_app");
 
-# Schedules pg_cron's jobs now and checks them at the end, because the shortest interval is a minute.
+# Jobs of pg_cron are scheduled now, and their results are checked at the end, because the shortest
+# interval is a minute.
 
 foreach my $server (values %cron)
 {
@@ -70,7 +72,7 @@ foreach my $server (values %cron)
 # pgbouncer
 #
 
-# A class with the methods of a node that ClockSession calls.
+# Has the methods of a node that ClockSession calls, but connects to pgbouncer.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -79,7 +81,8 @@ package Pool
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
 my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
 
-# Checks the state of a server connection that the next client uses
+# Checks the state of a server connection after its client has ended, by the next client that uses
+# it.
 sub next_client
 {
 	my ($pool, $mode, $pid, $what) = @_;
@@ -124,7 +127,8 @@ END
 		select(undef, undef, undef, 0.1);
 	}
 
-	# In session mode, a session belongs to one client; settings and prepared statements persist.
+	# In session mode, a client has a session for itself. Settings and prepared statements persist
+	# in it.
 	my $s = ClockSession->new($pool, dbname => 'session');
 	is($s->query('SET clocktiming.sampled_timing = on; SET clocktiming.show_margins = on; PREPARE p(integer) AS SELECT count(*) FROM a WHERE k < $1')->{state}, '00000', 'session pooling: SET and PREPARE');
 	foreach my $explained ($query, $version >= 180000 ? 'EXECUTE p(25)' : ())
@@ -136,7 +140,8 @@ END
 	$s = next_client($pool, 'session', $s->pid, 'after SET and PREPARE');
 	$s->quit;
 
-	# In transaction mode, a client has the session for a transaction. SET LOCAL ends with that.
+	# In transaction mode, a client has a session for a transaction only. SET LOCAL ends with the
+	# transaction.
 	my @clients = map { ClockSession->new($pool, dbname => 'transaction') } 1 .. 2;
 	foreach my $end ('COMMIT', 'ROLLBACK', 'an error')
 	{
@@ -150,7 +155,7 @@ END
 		next_client($pool, 'transaction', $clients[0]->pid, $end)->quit;
 	}
 
-	# Statements of two clients on the same server process, alternately
+	# Statements of two clients, alternately in the same session of the server
 	foreach my $n (0 .. 3)
 	{
 		is($clients[ $n % 2 ]->query("SELECT string_agg(node_type || ' ' || rows, ', ' ORDER BY node) FROM clock_explain('$query')")->{out}, 'Aggregate 1, Seq Scan 5000', "transaction pooling: clock_explain, $n");
@@ -158,8 +163,8 @@ END
 	}
 	$_->quit for @clients;
 
-	# Prepared statements of the protocol, with settings of the role; their plans are logged and
-	# counted
+	# Statements that are prepared by the protocol, with settings of the role. Their plans are
+	# logged and counted.
   SKIP:
 	{
 		skip 'there are not both of auto_explain and pg_stat_statements', 1 if !$there{auto_explain} || !$there{pg_stat_statements};
@@ -190,7 +195,7 @@ END
 	$bouncer->kill_kill;
 }
 
-# postgres_fdw: estimates on both servers
+# postgres_fdw: both servers estimate times by sampling.
 
 SKIP:
 {
@@ -209,7 +214,7 @@ SKIP:
 	like(slurp_file($node->logfile, $offset), qr/plan:\n\tQuery Text: DECLARE .*\n(?:\t.*\n)*?\tSeq Scan on .*a .*actual time=\S+ rows=5000(\.00)? loops=1\)\n/, 'postgres_fdw: and what it has executed there');
 }
 
-# pgTAP in a session with sampled plans
+# pgTAP, in a session whose plans are sampled
 
 SKIP:
 {
@@ -227,7 +232,7 @@ SKIP:
 	is($tap, join("\n", '1..5', map { 'ok ' . ($_ + 1) . ' - ' . ('results_eq', 'lives_ok', 'throws_ok', 'throws_ok of a source', 'cmp_ok')[$_] } 0 .. 4), 'pgTAP');
 }
 
-# The results of pg_cron's jobs
+# Results of pg_cron's jobs
 
 SKIP:
 {

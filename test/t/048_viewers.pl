@@ -1,6 +1,7 @@
 
-# Viewers of plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and pgBadger show the
-# nodes, times, rows and loops of clocktiming's plans correctly. pev2 also shows margins.
+# Programs that show plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and
+# pgBadger. They must show the nodes, times, rows and loops of clocktiming's plans correctly. pev2
+# must also show the margins.
 
 use strict;
 use warnings;
@@ -16,13 +17,13 @@ use ClockSession;
 sub program
 {
 	my ($name) = @_;
-	# returns undef if nothing is found; an empty list would make map skip an element
+	# Returns undef if nothing is found. With an empty list, map would skip the element.
 	my ($found) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
 
 	return $found;
 }
 
-# Directory of pev2, which tools/fetch pev2 creates.
+# Directory of pev2, which "tools/fetch pev2" creates
 my $pev2 = ($ENV{CLOCKTIMING_CACHE} // '/var/cache/clocktiming') . '/pev2';
 my ($javascript, $chromium, $pgbadger) = map { program($_) } qw(node chromium pgbadger);
 my $pg_explain = eval { require Pg::Explain; 1 };
@@ -66,7 +67,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE a, b;
 });
 
-# Returns psql's output with these options
+# Returns the output of psql with options of the session and arguments of psql.
 sub psql
 {
 	my ($settings, $options, $sql) = @_;
@@ -81,8 +82,8 @@ sub psql
 my @aligned = ();
 my @unaligned = qw(-A -t);
 
-# Returns a plan's nodes as a list of texts, each with the node's figures and its parent. In the text
-# format, the indentation determines the parent. A CTE's plan has no parent, because viewers show it
+# Returns a text for each node of a plan, with its figures and its parent. In the text format, the
+# parent follows from the indentation. The plan of a CTE has no parent, because viewers show it
 # separately.
 sub figures
 {
@@ -135,7 +136,7 @@ sub margins_of_json
 		map { margins_of_json($_) } @{ $plan->{Plans} || [] });
 }
 
-# Returns the figures that a viewer must show for a plan
+# Returns the figures that a viewer must show for a plan.
 sub expected
 {
 	my ($source) = @_;
@@ -160,7 +161,7 @@ sub expected
 	return $expected;
 }
 
-# Collects plans from all functions and statements that print plans
+# Plans from all functions and statements that print plans
 
 my $parallel = [ 'parallel_setup_cost=0', 'parallel_tuple_cost=0', 'min_parallel_table_scan_size=0', 'max_parallel_workers_per_gather=2' ];
 my %queries = (
@@ -204,7 +205,7 @@ foreach my $name (sort keys %queries)
 		keep("$name, EXPLAIN, show_margins = $_, JSON", psql([ @settings, "clocktiming.show_margins=$_" ], $options, "EXPLAIN (ANALYZE, FORMAT JSON) $query")) for 'off', 'on';
 	}
 
-	# Plans copied from the log, with and without the query text that precedes the plan
+	# Plans from the log, with and without the query text that precedes the plan
 	foreach my $format ('text', 'json')
 	{
 		my $log = $node->data_dir . '/log/log';
@@ -257,7 +258,7 @@ SKIP:
 		}
 		else
 		{
-			# pev2 shows the unit separately
+			# pev2 shows the unit in another element.
 			my @margins = map { s/ ms\z//r } split /\n/, $plan->{expected}{margins};
 			same($plan, 'pev2: margins', join("\n", sort map { "Clock: $_->{clock}{Clock}" } grep { defined $_->{clock}{Clock} } @nodes), join("\n", sort @margins));
 		}
@@ -267,7 +268,7 @@ SKIP:
 	}
 }
 
-# The margins that pev2 shows in an expanded row of its table: all except zeros
+# Margins that pev2 shows when a row of its table is expanded: all except zeros
 SKIP:
 {
 	skip 'there is no pev2', 1 if $missing{'pev2, which make test-companions fetches, with node'};
@@ -327,7 +328,7 @@ sub nodes_of_pg_explain
 SKIP:
 {
 	skip 'there is no Pg::Explain', 1 if !$pg_explain;
-	# omits JSON objects, because Pg::Explain requires a list
+	# Skips JSON objects, because Pg::Explain requires a list.
 	foreach my $plan (grep { $_->{source} !~ /^\s*\{/ } @plans)
 	{
 		my $got = eval { Pg::Explain->new(source => $plan->{source}) };
@@ -347,8 +348,9 @@ SKIP:
 # pgBadger
 #
 
-# pgBadger's reports from logs show plans with their queries; from CSV and JSON logs, plans instead of
-# queries. Reports with and without clocktiming differ only in figures.
+# Reports of pgBadger. From logs in text format, they show plans together with their queries. From
+# logs in CSV and JSON, they show plans instead of queries. Reports with and without clocktiming
+# must differ only in figures.
 SKIP:
 {
 	skip 'there is no pgBadger', 1 if !$pgbadger;
@@ -358,7 +360,8 @@ SKIP:
 	my %log = (stderr => 'log', csv => 'log.csv', jsonlog => 'log.json');
 	my (%duration, %plan, %offset);
 
-	# A marker from which pgBadger reads the log, because the hundreds of earlier plans would take long.
+	# A statement from which on pgBadger reads the log. Reading the hundreds of plans before it
+	# would take long.
 	psql(['auto_explain.log_min_duration=0'], \@unaligned, 'SELECT 1 AS begins_here');
 	foreach my $file (values %log)
 	{
@@ -374,7 +377,7 @@ SKIP:
 				"SELECT count(*) AS ${name}_$format FROM a JOIN b USING (i)");
 		}
 	}
-	# wait until all three logs have the last statement
+	# Waits until the last statement is in all three logs.
 	foreach my $file (values %log)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_read_file('log/$file') ~ 'AS margins_json FROM (.*\n)*.*Actual Loops(.*\n)+'") or die "nothing is logged in $file";

@@ -1,6 +1,7 @@
 
-# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after
-# clocktiming. Nothing crashes, and rows are correct, also for statements in functions.
+# Extensions that replace the functions of plan nodes, as pg_tracing does
+# (test/module/node_tracer.c), loaded before or after clocktiming. Nothing may crash, and rows must
+# be correct, also for statements in functions.
 
 use strict;
 use warnings;
@@ -31,9 +32,9 @@ $node->safe_psql(
 	ANALYZE;
 });
 
-# Queries with the rows of their nodes. In the second and the third query, clocktiming samples the
-# statement in the function, but not the outer statement, because the planner expects few calls. Nodes of
-# the outer statement are called after the function has begun.
+# Queries, and the rows of their nodes. In the second and the third query, clocktiming samples the
+# statement in the function, but not the outer one, because the planner expects only few calls of
+# its nodes. Nodes of the outer statement are called while the function runs.
 my @queries = (
 	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
 	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],
@@ -55,7 +56,7 @@ sub rows_of
 	return defined $plan ? join(', ', rows($plan)) : "$result->{state} $result->{err}";
 }
 
-# Expected plans, which the server prints without the module; they depend on the version.
+# Plans that the server prints without the module. They depend on the version.
 my %expected;
 {
 	my $session = ClockSession->new($node);
@@ -69,11 +70,12 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	my $order = $libraries =~ /^clocktiming/ ? 'after clocktiming' : 'before clocktiming';
 	my $started;
 
-	# the setting makes clocktiming install its hooks when it is loaded
+	# With this setting, clocktiming installs its hooks when it is loaded.
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'\nclocktiming.sampled_timing = on");
 	$node->restart;
 	$started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-	# modes of the module; the server's own timers fail with "share", in which nodes share instrumentation
+	# Modes of the module. In the mode "share", nodes share their instrumentation, and the server's
+	# own timers fail.
 	foreach my $mode (qw(off one each wrap share own))
 	{
 		foreach my $sampled ('on', 'off')
@@ -85,7 +87,8 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 			{
 				my $what = "$mode, $order, sampled_timing = $sampled: $query";
 
-				# Twice, because the second execution may call functions that the module has stored in the first.
+				# Executes each query twice, because the second execution may call functions that
+				# the module stored in the first one.
 				for my $time (1 .. 2)
 				{
 					my $result = $session->query("SELECT count(*) FROM ($query) AS q");
@@ -98,7 +101,8 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	}
 	is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, "$order: the server has not crashed");
 
-	# If no wrapper of clocktiming is called, the figures are the server's, with a warning.
+	# If the module prevents clocktiming's wrappers from being called, the times are those of the
+	# server, and there is a warning.
 	my $session = ClockSession->new($node);
 	# Each row of the scan takes 10 ms, because an estimate of a short time may be 0.
 	my $explain = 'EXPLAIN (ANALYZE, COSTS off) SELECT count(*) FROM (SELECT FROM a WHERE i <= 3 AND pg_sleep(0.01) IS NOT NULL OFFSET 0) AS q';
@@ -116,8 +120,8 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	$session->quit;
 }
 
-# An extension explains the plan during its execution. Rows and loops are those of the server without
-# clocktiming. explain_at(i, n) explains the plan when i is n.
+# An extension that explains the plan while it is executed. Rows and loops must be those that the
+# server shows without clocktiming. explain_at(i, n) explains the plan when i is n.
 $node->safe_psql('postgres', q{CREATE FUNCTION explain_at(i integer, n integer) RETURNS integer LANGUAGE sql STABLE COST 1
 	AS 'SELECT CASE WHEN $1 % $2 = 0 THEN explain($1) ELSE $1 END'});
 my @read = (

@@ -1,7 +1,7 @@
 
-# The time of day is set back and ahead while the clock is watched. The worker continues, and each change
-# is one event. The history has no minute twice and no minute in the future. Time counts as watched only
-# if the worker has observed the clock.
+# The time of day is set back and ahead while the clock is watched. The worker must continue, and
+# each change must be one event. The history must not have a minute twice, nor a minute in the
+# future. Only times in which the worker has observed the clock count as watched.
 
 use strict;
 use warnings;
@@ -32,10 +32,11 @@ my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = '
 my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
 my ($set, $told) = (0, 0);
 
-# Waits until the worker has judged n more intervals, at the current time of day.
+# Waits until the worker has finished n more intervals, in the row of the current minute.
 sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
 
-# Checks conditions that must always hold, and the amount of the latest change of the time of day.
+# Checks what must always hold, and by how much the latest event says that the time of day was
+# changed.
 sub is_sound
 {
 	my ($what, $by, $evidence) = @_;
@@ -68,7 +69,7 @@ sub restart_worker
 intervals(3);
 is(query($events), '0', 'no event at first');
 
-# Arguments that are times may be the earliest or the latest one, or infinite.
+# Calls clock_trust() with the earliest and the latest possible time, and with infinity.
 foreach my $from ('-infinity', '4714-11-24 BC', 'now', '294276-12-31', 'infinity')
 {
 	my @verdicts = map { query("SELECT regexp_replace(verdict, '[0-9.]+ %', '%') FROM clock_trust('$from', '$_')") } '-infinity', '4714-11-24 BC', 'tomorrow', '294276-12-31', 'infinity';
@@ -94,7 +95,7 @@ foreach my $by (120, 3600, 86400)
 	is_sound("and ahead again", $by);
 }
 
-# The worker ends before it has detected the change.
+# The worker ends before it has noticed the change.
 foreach my $by (-3600, 3600)
 {
 	set_by($by);
@@ -102,7 +103,7 @@ foreach my $by (-3600, 3600)
 	is_sound("set by $by s, and the worker restarted", $by);
 }
 
-# An event that has not ended does not begin in the future after the time of day is set back.
+# An ongoing event must not begin in the future when the time of day is set back.
 write_file('synchronised', 0);
 my $begun = q{SELECT at <= clock_timestamp() FROM clock_events WHERE what = 'synchronisation' AND ended_at IS NULL};
 $node->poll_query_until('postgres', $begun);
@@ -110,7 +111,8 @@ set_by(-3600);
 is_sound('set back while an event goes on', -3600);
 is(query($begun), 't', 'which has not begun in the future');
 
-# The worker is stopped, and the time of day is set ahead: the worker does not count as late yet.
+# The worker is stopped, and the time of day is set ahead. The worker must not be reported as late
+# at once.
 my $worker = ClockShim::watcher($node);
 kill('STOP', $worker);
 set_by(86400);
@@ -127,8 +129,8 @@ kill('CONT', $worker);
 intervals(2);
 cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
-# After a restart of the machine, an hour that was watched with a wrong time of day is in the future.
-# No worker is running.
+# The machine was restarted, and before that an hour was watched with a wrong time of day, which is
+# now in the future. No worker is running.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
 set_by(-86400);
 is_sound('set back by a day', -86400);

@@ -1,6 +1,6 @@
 
-# Logical replication of samples in a table without a key, where the subscriber finds a changed row by
-# comparing all columns.
+# Logical replication of samples in a table without a key. The subscriber finds a changed row by
+# comparing all columns, so it needs the operator = of clock_sample.
 
 use strict;
 use warnings;

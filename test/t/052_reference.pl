@@ -1,6 +1,6 @@
 
-# doc/reference.md describes exactly the functions and views that psql's \df and \dv list, except for
-# internal ones, and all settings with their defaults and contexts.
+# doc/reference.md must describe exactly the functions and views that psql's \df and \dv list,
+# except for internal ones, and all settings with their defaults and contexts.
 
 use strict;
 use warnings;
@@ -20,8 +20,9 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 sub rows { my ($sql) = @_; return split /\n/, $node->safe_psql('postgres', $sql); }
 my $members = q{FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'};
 
-# The page has the names of all functions, procedures and aggregates, and of their arguments, as code.
-# Each view has a section that names its columns and describes the function that the view calls.
+# The page must contain the names of all functions, procedures and aggregates, and of their
+# arguments, as code. Each view must have a section that names its columns, and that describes the
+# function which the view calls.
 my @functions = rows(qq{SELECT p.proname, (SELECT string_agg(name, ',') FROM unnest(p.proargnames, p.proargmodes) a(name, mode) WHERE coalesce(mode, 'i') IN ('i', 'b', 'v'))
 	$members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 	WHERE p.proname LIKE 'clock\_%' AND NOT EXISTS (SELECT FROM pg_class v WHERE v.relkind = 'v' AND v.relname = p.proname) ORDER BY 1, 2});
@@ -46,7 +47,7 @@ foreach (@relations)
 	my $section = ($reference =~ /^### Views? [^\n]*\b$name\b(.*?)^##/ms)[0] // '';
 
 	$missing{$name} = 1 if $section eq '';
-	# a section may refer to the columns of another view
+	# A section may refer to the columns of another view.
 	$section .= join '', map { $reference =~ /^### View $_\n(.*?)^##/ms } $section =~ /`(clock_\w+)`/g;
 	$missing{"$name: $_"} = 1 foreach grep { $section !~ /`$_`/ } split /,/, $columns;
 }
@@ -56,7 +57,7 @@ is(join(', ', grep { !$function{$_} } sort keys %{ { map { $_ => 1 } $reference 
 my %relation = map { (split /\|/)[0] => 1 } @relations;
 is(join(', ', grep { !$relation{$_} } map { split /, /, $_ } $reference =~ /^### Views? (.*)$/mg), '', 'nor a view');
 
-# Settings, and the manual's words for their contexts.
+# Settings, and the words of the manual for their contexts
 my %who = (postmaster => 'at server start', sighup => 'reload', superuser => 'superusers may', user => 'anybody may');
 my %setting;
 foreach (rows(q{SELECT name, current_setting(name), context FROM pg_settings WHERE name LIKE 'clocktiming.%'}))

@@ -1,6 +1,7 @@
 
-# ALTER EXTENSION UPDATE: an updated extension is identical to one that CREATE EXTENSION has created in
-# the newer version, and stored values remain. An invented version proves that the test finds differences.
+# ALTER EXTENSION UPDATE: an updated extension must be identical to one that CREATE EXTENSION
+# creates in the newer version, and stored values must remain. Tests all update scripts, and one to
+# a made-up version. Omissions in the latter show that the test finds differences.
 
 use strict;
 use warnings;
@@ -34,7 +35,7 @@ sub make
 	return;
 }
 
-# Creates the older version and stores values.
+# Creates the older version, and stores values.
 my $values = 'SELECT s::text FROM t; SELECT v FROM v; SELECT * FROM clock_node_snapshots';
 
 sub make_older
@@ -47,8 +48,8 @@ sub make_older
 	return;
 }
 
-# Returns the differences between the updated version and the newer version in the database "newer".
-# "-" marks missing objects, "+" superfluous ones.
+# Returns the differences between an updated extension and the newer version in the database
+# "newer". "-" marks missing objects, "+" superfluous ones.
 sub differences
 {
 	my ($to) = @_;
@@ -78,8 +79,8 @@ foreach my $script (sort glob("$top/sql/clocktiming--*--*.sql"))
 	update_is_right($from, $to);
 }
 
-# Parts of an invented version. Each part has a change of the newer version's script, the statements of
-# the update script, the same statements with an omission, and the differences that the omission causes.
+# Parts of a made-up version. Each part has a name, the statements of the update script, and
+# omissions from them, with the difference that each omission must cause.
 my @parts = (
 	[
 		'a function',

@@ -1,6 +1,7 @@
 
-# Settings that change how SQL is parsed or values are printed do not change any result. Calls each
-# function and view with and without these settings, and also CREATE EXTENSION.
+# Settings that change how SQL is parsed, or how values are printed, must not change any result.
+# Calls each function and each view with these settings and without them. Also executes CREATE
+# EXTENSION with them.
 
 use strict;
 use warnings;
@@ -17,7 +18,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = '" . ($stateme
 $node->restart;
 sub query { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
 
-# The settings, without those that this server or this machine does not support.
+# The settings, except for those that this server or this machine does not support
 my %settings = (standard_conforming_strings => 'off', backslash_quote => 'off', escape_string_warning => 'off', datestyle => 'German', intervalstyle => 'sql_standard',
 	extra_float_digits => -15, bytea_output => 'escape', array_nulls => 'off', transform_null_equals => 'on');
 my ($locale) = grep { /^de_DE/ } split /\n/, `locale -a 2>/dev/null`;
@@ -30,7 +31,7 @@ foreach my $name (sort keys %settings)
 }
 my $hostile = join('', map { "SET $_ = '$settings{$_}';\n" } sort keys %settings);
 
-# CREATE EXTENSION stores the same definitions with and without the settings.
+# CREATE EXTENSION creates the same definitions with these settings.
 query('CREATE DATABASE other');
 query('CREATE EXTENSION clocktiming' . ($statements ? '; CREATE EXTENSION pg_stat_statements' : ''));
 query("$hostile CREATE EXTENSION clocktiming", 'other');
@@ -40,7 +41,7 @@ my $stored = q{SELECT i.identity, CASE d.classid WHEN 'pg_proc'::regclass THEN (
 	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' ORDER BY 1};
 is(query($stored, 'other'), query($stored), 'CREATE EXTENSION makes the same');
 
-# Creates some data.
+# Creates data for the views.
 query(q{SET clocktiming.track = on; CREATE TABLE t AS SELECT i FROM generate_series(1, 1000) i; SELECT count(*) FROM t a JOIN t b USING (i)});
 query('SELECT i FROM generate_series(1, 300000) i');
 query('SELECT clock_stats_snapshot()');
@@ -54,7 +55,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM clock_history});
 query('CREATE TABLE samples AS SELECT clock_measure($$system$$, 0.01) AS s FROM generate_series(1, 3)');
 my $figures = q{'{1.234567890123,2.5,3.25,4.125,5.0625}'::float8[], '{2.234567890123,3.5,4.25,5.125,6.0625}'::float8[]};
 
-# Calls of functions, with the part of the result that does not vary.
+# Calls of functions. Each query returns only what does not differ between calls.
 my %calls = (
 	clock_advice => 'SELECT check_name FROM clock_advice(0.1)',
 	clock_check => 'SELECT check_name, unit FROM clock_check(0.1)',
@@ -104,7 +105,8 @@ my %calls = (
 	clock_timeline => q{SELECT count(*) FROM clock_timeline('system', 0.04, 0.02)},
 	clock_trust => q{SELECT * FROM clock_trust(date_trunc('day', now()) - interval '12.5 hours', date_trunc('day', now()) + interval '36 hours')});
 
-# Returns a result as JSON. Stores it in a table first, so that the settings do not change its output.
+# Executes a query with the settings $set, and returns its result as JSON. Stores the result in a
+# table first, so that it is converted to JSON without the settings.
 sub result { my ($set, $sql) = @_; return query("$set CREATE TEMP TABLE r AS $sql; RESET ALL; SELECT to_jsonb(r) FROM r") =~ s/\d\d:\d\d:\d\d(?:\.\d+)?//gr; }
 foreach my $name (sort keys %calls)
 {
@@ -120,8 +122,8 @@ foreach my $name (sort keys %calls)
 	is($with, $with eq $before ? $before : $after, "$name: the same under other settings");
 }
 
-# All functions and views, except the functions of operators, of the type and of the aggregate, and those
-# that change data.
+# All functions and views, except those that change data, and those of the type, its operators and
+# its aggregate
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'

@@ -1,6 +1,7 @@
-# Compares clock_explain's times with work of known length in the same execution
-# (test/module/known_work.c), both without the time off the CPU. Checks the median error of each
-# node over several executions, and how many margins contain the error. bench/truth prints the errors.
+# Compares clock_explain's times with those of functions that work for a known time in the same
+# execution (test/module/known_work.c). Times off the CPU are excluded from both. Checks the median
+# error of each node over several executions, and how many margins contain the true time.
+# bench/truth prints the errors.
 
 use strict;
 use warnings;
@@ -37,7 +38,8 @@ my (%errors, @errors, @holds);
 foreach my $i (0 .. $#places)
 {
 	my $place = $places[$i];
-	# Before the runs with work, runs with an empty function measure the executor's own time. The first one only fills the caches.
+	# Executions in which the functions do no work measure the executor's own time. They come before
+	# those with work. The first of them only fills caches.
 	my @asked = (([ 'constant', 0, 'sampling' ]) x 4, map { [ $kinds[ ($i + $_) % @kinds ], $ns, 'sampling' ] } 1 .. $executions);
 	my @runs = known_runs(split /\n/, $node->safe_psql('postgres', known_script($module, $place, @asked)));
 	my (%own, %counted);
@@ -46,15 +48,16 @@ foreach my $i (0 .. $#places)
 	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
 	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
 	{
-		# The executor's own time is uncertain by the range of the runs with an empty function.
+		# The own time of the executor is uncertain: its range is that of the executions without
+		# work.
 		my @own = @{ $own{ $known->{name} } };
 		my $true = $known->{work} + max(median(@own), 0);
 		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
-		# Allow 2 % more: after another process has run, the caches are cold, which hardly affects the
-		# runs with an empty function, because they take only 3 ms.
+		# Allows for 2 % more. After another process has run on the CPU, the caches are cold. This
+		# hardly happens in the executions without work, because these take only 3 ms.
 		push @holds, $error <= $known->{margin} + 0.02 * $true if defined $known->{margin};
 	}
 	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};

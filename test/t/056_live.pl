@@ -1,6 +1,7 @@
 
-# clock_running shows the counters of running queries.  The expected counters are known, because the queries wait for an advisory
-# lock at a certain row.  Nothing remains of the queries, however they end.
+# clock_running shows the correct counters of running queries. A query waits for an advisory lock at
+# a certain row, so the counters that must be shown are known. When a query has ended, in whatever
+# way, nothing of it is shown.
 
 use strict;
 use warnings;
@@ -45,14 +46,16 @@ is(query("SELECT state || rows $rows"), 'running350', 'and between two fetches')
 $session->query('COMMIT');
 is(query("SELECT count(*) $rows"), 0, 'and nothing when the cursor is closed');
 
-# Progress is shown, or the reason why it is unknown, for instance because the planner expected fewer rows.
+# Condition: either progress is shown or the reason why it is unknown, for example because the
+# planner expected fewer rows.
 my $known = q{bool_and(CASE WHEN reason IS NULL THEN progress_percent BETWEEN 0 AND 99.9 AND remaining_ms >= 0 ELSE progress_percent IS NULL AND remaining_ms IS NULL END)};
 while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub { is(query("SELECT $known $rows"), 't', 'progress'); });
 while_waiting('SELECT hold(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub {
 	is(query("SELECT $known, bool_and(reason ~ 'more rows than') $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
 });
 
-# Rows of parallel workers are counted, also of workers that have ended, and of each rescan of Gather.
+# Rows of parallel workers are included, also of workers that have ended, and for each rescan of
+# Gather.
 $session->query('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off');
 while_waiting('SELECT hold(count(*), 100000) FROM big', sub {
 	is(query("SELECT rows, loops = (SELECT loops $rows AND node_type LIKE '%Partial%'), workers $rows AND relation = 'big'"), '100000|t|0', 'workers that have ended');
@@ -67,7 +70,7 @@ while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
 is(query("SELECT count(*) $rows"), 0, 'nothing of them remains');
 $session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
 
-# Privileges, the plan as text, metrics, and other columns.
+# Privileges, the plan as text, metrics, and the other columns
 while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub {
 	is(query("SET ROLE regress_other; SELECT count(*) $rows"), 0, 'another user sees nothing');
 	isnt(query("SET ROLE regress_monitor; SELECT count(*) $rows"), 0, 'members of pg_read_all_stats see everything');
@@ -80,7 +83,8 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 		't', 'what is known of the execution');
 });
 
-# Executions that fail, are cancelled or killed are no longer shown, and their slots are used again.
+# Executions that have failed, or were cancelled or killed, are no longer shown, and their slots are
+# used again.
 is(query('SELECT count(*) FROM clock_running'), 0, 'nothing is shown where nothing runs');
 $session->query('SELECT 1 / (i - 500) FROM a') foreach 1 .. 300;
 while_waiting('SELECT hold(i, 300) FROM a', sub {
@@ -104,7 +108,7 @@ usleep(100_000);
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
 
-# Executions that turn out to be long: their counters begin during the execution.
+# Executions that last longer than expected: their counters begin later than they do.
 $cluster->new_session;
 ($session, $pid, $rows) = @$cluster{qw(session pid rows)};
 $session->query('SET clocktiming.live_late_only = on; SET clocktiming.live_after = 10; SET clocktiming.live_interval = 1');
@@ -114,7 +118,7 @@ $node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(rows > 1000
 is(query("SELECT bool_and(since > started_at AND progress_percent IS NULL AND reason IS NOT NULL) $rows"), 't', 'a late one');
 is($session->result->{out}, '10000000|500005000000', 'its result');
 
-# Wrappers that are installed at any time do not change results.
+# Results do not change, whenever the wrappers are installed.
 my @statements = grep { /\S/ } split /\n/, q{
 SELECT count(*), sum(a.i), sum(b.i) FROM big a JOIN big b ON b.i = a.i + 1 WHERE a.i < 20000
 SELECT md5(string_agg(p, '')) FROM (SELECT p FROM big WHERE i < 20000 ORDER BY p) s
@@ -141,8 +145,9 @@ foreach (1 .. 10)
 is($differ, 0, 'results with wrappers installed at random moments');
 cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'which they were');
 
-# Many readers and writers: all counters of an execution are of the same moment.  Then the rows of these two nodes differ by at
-# most the call that is being executed.
+# Many readers, while counters are written: all shown counters of an execution must be of the same
+# moment. Then the numbers of rows of these two nodes differ by at most one, for the call that is
+# being executed.
 $node->append_conf('postgresql.conf', 'clocktiming.live_interval = 1');
 $node->reload;
 my @writers = map { ClockSession->new($node) } 1 .. 8;
@@ -157,7 +162,7 @@ while ($looks < 200)
 is($bad, 0, 'no row is torn');
 $_->quit foreach @writers;
 
-# clocktiming.live is switched off.
+# clocktiming.live is turned off.
 $node->append_conf('postgresql.conf', 'clocktiming.live = off');
 $node->reload;
 $node->poll_query_until('postgres', q{SELECT current_setting('clocktiming.live') = 'off'});

@@ -1,6 +1,7 @@
 
-# A query waits at a certain row, and clock_running must show the counters that EXPLAIN ANALYZE has at that row.  Tests counting by
-# clocktiming's wrappers, also wrappers that are installed late, and counting by the server, with and without timers.
+# A query waits at a certain row. clock_running must then show the counters that EXPLAIN ANALYZE
+# would have at that row. Tests counting by clocktiming's wrappers, which may be installed late, and
+# counting by the server, with and without timers.
 
 use strict;
 use warnings;
@@ -27,8 +28,15 @@ $node->safe_psql('postgres', q{
 	END $$;
 	CREATE TRIGGER after AFTER INSERT ON fired FOR EACH ROW EXECUTE FUNCTION fire()});
 
-# Name; statement; expected lines if wrappers count; settings to switch off; different lines if the server counts and times; and
-# different lines if it only counts.  Wrappers publish after a call, so they do not show a loop that has just begun.
+# Plans:
+#   1  name
+#   2  statement
+#   3  expected lines if wrappers count: node type, loops, rows, state
+#   4  settings to turn off
+#   5  expected lines if the server counts and times, if they differ from 3
+#   6  expected lines if the server only counts, if they differ from 5
+#
+# Wrappers publish after a call. So they do not show a loop that has just begun.
 my @plans = (
 	[ 'a scan', 'SELECT hold(i, 300) FROM a', ['Seq Scan|1|299|running'] ],
 	[ 'a sort', 'SELECT hold(i, 300) FROM (SELECT i FROM a ORDER BY i DESC OFFSET 0) s',
@@ -81,7 +89,8 @@ foreach my $plan (@plans)
 	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $server), $settings);
 }
 
-# If the server counts, counters are from the execution's start, and times have no margins.  Without timers, times are NULL.
+# If the server counts, its counters begin at the start of the execution. Its times have no margins,
+# and are NULL without timers.
 $cluster->while_waiting('EXPLAIN ANALYZE SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub {
 	is($cluster->query("SELECT bool_and(since = started_at AND calls IS NULL AND self_ms >= 0 AND total_ms >= self_ms AND total_margin_ms = 0 AND self_margin_ms = 0), count(*) FILTER (WHERE innermost) $rows AND level = 0"),
 		't|1', 'times of the server');
@@ -94,7 +103,7 @@ like($cluster->while_waiting('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY O
 	qr/^Seq Scan on a \(actual rows=1000(?:\.00)? loops=1\)/, 'EXPLAIN prints what it would print');
 is($cluster->query("SELECT count(*) $rows"), 0, 'and nothing of it remains');
 
-# auto_explain, with a cursor and with statements in functions.
+# auto_explain, also with a cursor and with statements in functions
 SKIP:
 {
 	skip 'no auto_explain here', 6 if $session->query(q{LOAD 'auto_explain'})->{state} ne '00000';
@@ -111,15 +120,15 @@ SKIP:
 	$session->query('SET auto_explain.log_min_duration = -1');
 }
 
-# Statements in functions and triggers are shown with a level above 0.
+# Statements in functions and triggers have a level above 0.
 $cluster->shows('EXPLAIN ANALYZE of a function', 'EXPLAIN ANALYZE SELECT caller()', [ '1|Aggregate|1|0|running', '1|  Seq Scan|1|299|running' ]);
 foreach my $how ('', 'EXPLAIN ANALYZE ')
 {
 	$cluster->shows($how . 'a trigger', "BEGIN; ${how}INSERT INTO fired SELECT i FROM a WHERE i < 50; ROLLBACK",
 		[ '0|Insert|1|0|finished', '0|  Seq Scan|1|49|finished', '1|Index Only Scan|1|39|running' ], 'enable_seqscan enable_bitmapscan');
 }
-# Parallel workers.  The server adds their counters to the leader's only when the plan of EXPLAIN ANALYZE has ended, so that
-# clock_running never shows the sum.
+# Parallel workers. Under EXPLAIN ANALYZE, the server adds the counters of workers to those of the
+# leader only at the end of the plan. So clock_running never shows the sum.
 $session->query("SET $_") foreach 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $of_big = 'AND level = 0 AND relation = \'big\'';
 foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
@@ -163,8 +172,8 @@ SKIP:
 	}
 }
 
-# Wrappers that are installed late, at the call after row 100.  They count from there, including the current loop, and know the
-# state of nodes that were called before.
+# Wrappers that are installed late, in the call after row 100. They count from that call on, also in
+# loops that began before it. The state of nodes that were called before is known.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN

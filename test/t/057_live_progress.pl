@@ -1,5 +1,5 @@
 
-# Progress of running executions in clock_running.  Publishing must not affect the executions.
+# The progress of running executions in clock_running. Publishing it must not affect the executions.
 
 use strict;
 use warnings;
@@ -25,7 +25,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE big AS SELECT i, md5(i::text) AS p FROM generate_series(1, 100000) AS i;
 	ANALYZE});
 
-# A Limit makes Gather free its shared memory, during the execution or at its end.  Publishing must not read it then.
+# At a Limit, Gather frees its shared memory, during the execution or at its end. Publishing must
+# not read this memory afterwards.
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
 foreach my $interval (0, 100)
 {
@@ -33,7 +34,8 @@ foreach my $interval (0, 100)
 		24000, "LIMIT above Gather, published every $interval ms");
 }
 
-# Executions that are expected to be long are published from their start.  Each row returns whether its own execution is shown.
+# Executions that are expected to be long are published from their start. Each row of the query says
+# whether its own execution is shown.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION shown() RETURNS integer LANGUAGE sql VOLATILE COST 1000000 AS
 		'SELECT count(*)::integer FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0';
@@ -50,8 +52,8 @@ my $first = 'SELECT cheap() > 0 FROM (SELECT pg_sleep(0.2) FROM generate_series(
 is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live_after = 100; $first SET clocktiming.live_after = 10000; $first"),
 	"f\nt\nt\nt", 'was long before: from the start');
 
-# If counters begin during the execution, the progress is derived from the position of a scan.  In the test, they count a tenth of
-# the rows, and four tenths remain.
+# If the counters begin during the execution, progress is derived from the position of a scan. In
+# this test, the counters have a tenth of the rows, and four tenths remain.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS $$
 		SELECT concat_ws(', ', (remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of)) / extract(epoch FROM as_of - since) BETWEEN 1.2 AND 8, reason)
@@ -62,7 +64,7 @@ is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'remaini
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
-# Calls that suddenly become long are published, although few calls are timed.
+# Calls that suddenly take long are published, although only few calls are timed.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
 		IF i > 200000 THEN

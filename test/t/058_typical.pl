@@ -1,6 +1,6 @@
 
-# The cost of timing has two figures: undisturbed and typical. A shim slows down 7 of 10 readings of the
-# clock by 3 us.
+# The cost of timing is returned as two figures, undisturbed and typical. A library makes 7 of 10
+# readings of the clock slower by 3 us.
 
 use strict;
 use warnings;
@@ -28,14 +28,15 @@ sub row
 	my ($statement) = @_;
 	my ($row, $said) = $session->row($statement);
 
-	# ignore this warning, because a process that waits for the CPU may use up the duration
+	# Removes this warning: a process that waits for the CPU may use up the duration.
 	$said =~ s/^WARNING:  the duration was used up .*\n(?:(?:DETAIL|HINT): .*\n)*//;
 	is($said, '', "$statement: no other message");
 	return $row;
 }
 
-# The undisturbed figure must be that of fast readings, the typical figure that of slow readings. Several
-# attempts, because a process that waits for the CPU may have too few readings of one kind.
+# Checks two figures of a function: the undisturbed one must be that of the fast readings, the
+# typical one that of the slow readings. Makes several attempts, because a process that waits for
+# the CPU may have too few readings of one kind.
 sub both
 {
 	my ($statement, $undisturbed, $typical, $readings) = @_;

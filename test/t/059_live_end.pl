@@ -1,6 +1,8 @@
 
-# Nothing of an execution remains in clock_running, however it ends.  A plan that does not fit has a reason.  While many sessions
-# publish and read, no reader sees counters of different moments.  LIVE_LOAD="200 20 60": numbers of sessions, readers and seconds.
+# When an execution has ended, in whatever way, clock_running shows nothing of it. If a plan does
+# not fit into shared memory, the reason is shown. While many sessions publish and many read, no
+# reader may see counters of different moments. The environment variable LIVE_LOAD="200 20 60" sets
+# the numbers of sessions, of readers, and of seconds.
 
 use strict;
 use warnings;
@@ -26,7 +28,8 @@ sub nothing_remains
 	return;
 }
 
-# Errors, caught errors, cancels and terminations, while wrappers count and while the server counts; more executions than slots.
+# Executions that fail, catch an error, are cancelled or terminated, while wrappers count and while
+# the server counts. There are more executions than slots.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION catches(n int) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE
@@ -90,7 +93,8 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 }
 $cluster->shows('after a crash', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
 
-# Plans with more nodes than fit into one slot, and with too many nodes.  A Limit returns each row immediately.
+# Plans with more nodes than fit into one slot, and with too many nodes. Limit nodes return each row
+# immediately.
 sub limits { my ($n, $of) = @_; return 'SELECT * FROM (' x $n . $of . ') s LIMIT 1000000' x $n; }
 
 $cluster->while_waiting(limits(40, 'SELECT hold(i, 30) FROM a'), sub {
@@ -106,8 +110,9 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 }
 nothing_remains('large plans');
 
-# Many sessions and readers.  If the counters are of one moment, the rows of the Limits differ by at most one, because a call may
-# be in progress.  The plan is large, so that writing and reading it take long.
+# Many sessions and readers. In counters of one moment, the numbers of rows of the Limit nodes
+# differ by at most one, for the call that is being executed. The plan is large, so that writing and
+# reading its counters take long.
 my $nodes = 120;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/work.sql", limits($nodes - 1, 'SELECT i FROM big WHERE i > 0') . ";\n");
@@ -126,7 +131,7 @@ END \$\$;
 });
 $node->append_conf('postgresql.conf', "clocktiming.live_interval = 1\nlog_statement = none");
 $node->reload;
-# before the readers begin: its first statements are shown
+# This session begins before the readers, because its first statements are shown.
 my $monitor = ClockSession->new($node);
 $monitor->query('SET clocktiming.live = off');
 my @pgbench = ('pgbench', '-n', '-T', $seconds);
@@ -149,7 +154,7 @@ while ((grep { $_->{run}->pumpable } values %pgbench) && $looks < 100 * $seconds
 	$_->{run}->pump_nb foreach grep { $_->{run}->pumpable } values %pgbench;
 }
 $_->{run}->finish foreach values %pgbench;
-# If a reader sees counters of different moments, it raises an error, and pgbench fails.
+# A reader that sees counters of different moments raises an error, and then pgbench fails.
 is($pgbench{$_}{run}->result || 0, 0, "no session fails: $_") or diag $pgbench{$_}{out} foreach sort keys %pgbench;
 cmp_ok($most, '>=', $nsessions / 2, 'sessions are shown');
 is($waits, 0, 'no reader waits for a lock');

@@ -1,6 +1,7 @@
 
-# A psql session in the background. PostgreSQL::Test::BackgroundPsql is missing in early minor
-# releases of 15, and does not return the SQLSTATE.
+# A session of psql that runs in the background, so that a test can send a statement, do something
+# else, and read the result later. Replaces PostgreSQL::Test::BackgroundPsql, which early minor
+# releases of 15 lack, and which does not return the SQLSTATE.
 
 package ClockSession;
 
@@ -13,13 +14,14 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# Time in seconds within which an interrupted statement must end, and CPU time that it may use for
-# that. An idle machine needs 10 ms, but on a loaded machine a process may wait long. No statement
-# that a test interrupts would end by itself within this time.
+# Time in seconds within which a statement must end after it has been interrupted, and CPU time in
+# seconds that it may use until then. An idle machine needs 10 ms, but on a loaded machine a process
+# may wait long. No statement that a test interrupts would end by itself within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
-# Queries for the session's state, which no statement may change, however it ends. Tests add queries.
+# Queries for the state of a session. A statement must not change this state, whether it succeeds,
+# fails or is cancelled. Tests add queries.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
@@ -57,8 +59,8 @@ sub pid
 	return $self->{pid};
 }
 
-# Returns the backend's CPU time in seconds, which other processes do not affect. Returns 0 if the
-# system does not provide it.
+# Returns the backend's CPU time in seconds, or 0 if the system does not provide it. Unlike the
+# elapsed time, it does not depend on other processes.
 sub cpu
 {
 	my ($self) = @_;
@@ -69,7 +71,7 @@ sub cpu
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 }
 
-# Starts counting the time and CPU time that result() returns.
+# Starts measuring the time and CPU time that result() returns.
 sub count_from_here
 {
 	my ($self) = @_;
@@ -88,15 +90,15 @@ sub send
 	$self->{out} = $self->{err} = '';
 	$self->count_from_here;
 
-	# Marks on both streams show the end of the statement.
+	# Prints a mark on stdout and on stderr, to find the end of the statement's output.
 	$self->{in} .=
 	  "$sql\n;\n\\echo =$self->{marks}= :SQLSTATE\n\\warn =$self->{marks}=\n";
 	$self->{psql}->pump_nb;
 	return;
 }
 
-# Waits for the statement sent, and returns its result: out, err, state (SQLSTATE), seconds, and
-# cpu, the seconds of CPU time.
+# Waits for the end of the statement that send() has sent, and returns a hash: out, err, state
+# (SQLSTATE), seconds (duration), and cpu (CPU time of the backend in seconds).
 sub result
 {
 	my ($self) = @_;
@@ -132,8 +134,8 @@ sub query
 	return $self->result;
 }
 
-# Returns the only row of a query as a hash of its columns, which may not contain "|"; in list
-# context also the text on stderr.
+# Returns the only row of a query as a hash of its columns, whose values may not contain "|". In
+# list context, also returns the text on stderr.
 sub row
 {
 	my ($self, $sql) = @_;
@@ -149,7 +151,8 @@ sub row
 	return wantarray ? (\%row, $result->{err}) : \%row;
 }
 
-# Executes a query with a statement_timeout in milliseconds, and returns its result.
+# Executes a query with this statement_timeout in milliseconds, and returns its result as result()
+# does.
 sub query_with_timeout
 {
 	my ($self, $ms, $sql) = @_;
@@ -157,12 +160,13 @@ sub query_with_timeout
 	$self->query("SET statement_timeout = $ms");
 	my $result = $self->query($sql);
 
-	# RESET itself may time out on a busy machine
+	# On a busy machine, the timeout may also cancel RESET.
 	1 while $self->query('RESET statement_timeout')->{state} eq '57014';
 	return $result;
 }
 
-# Waits until the backend executes a statement with this text, and then for a number of seconds.
+# Waits until the backend executes a statement that contains this text, and then for some seconds
+# more.
 sub wait_until_running
 {
 	my ($self, $what, $seconds) = @_;
@@ -174,8 +178,8 @@ sub wait_until_running
 	return;
 }
 
-# Calls pg_cancel_backend or pg_terminate_backend for the running statement in another session, and
-# returns the statement's result. Its times are counted from that call.
+# Interrupts the running statement: calls pg_cancel_backend or pg_terminate_backend in another
+# session. Returns the statement's result. Its times are counted from that call on.
 sub interrupted
 {
 	my ($self, $by, $function) = @_;
@@ -185,7 +189,7 @@ sub interrupted
 	return $self->result;
 }
 
-# Checks that an interrupted statement has ended soon after a number of seconds.
+# Checks that an interrupted statement has ended by the given time in seconds, plus $allowed.
 sub ended_in_time
 {
 	my ($result, $what, $after) = @_;
@@ -208,8 +212,8 @@ sub can_measure
 	return;
 }
 
-# Repeats a query until it returns the expected result, and checks that it does. Parallel workers take
-# some time to end, especially on a busy machine.
+# Repeats a query until it returns the expected result, and checks that it does. Needed for counts
+# of processes: parallel workers take some time to end, especially on a busy machine.
 sub gives
 {
 	my ($self, $sql, $expected, $what) = @_;
@@ -225,7 +229,7 @@ sub gives
 	return;
 }
 
-# Returns the bytes of memory in use between two statements.
+# Returns the number of bytes that the backend has in use between two statements.
 sub memory
 {
 	my ($self) = @_;

@@ -1,5 +1,7 @@
 
-# Starts a server with LD_PRELOAD of a library in test/shim, and writes the library's control file.
+# Starts a server that loads a library of test/shim by LD_PRELOAD. The library replaces functions of
+# the C library, for example to make a clock faulty. A control file, which the test writes and the
+# library reads, says how.
 
 package ClockShim;
 
@@ -10,8 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
 
-# ClockShim->new('fake_clock', 17) creates a control file of 17 64-bit integers, all 0. Without a
-# number, it creates no control file. Skips the whole test file if the library is not built.
+# ClockShim->new('fake_clock', 17) creates a control file of 17 integers of 64 bits, all 0. Without
+# a number, creates no control file. Skips the whole test file if the library is not built.
 sub new
 {
 	my ($class, $name, $words) = @_;
@@ -28,7 +30,7 @@ sub new
 	return $self;
 }
 
-# Returns the environment of a program that loads the library.
+# Returns the environment variables with which a program loads the library.
 sub environment
 {
 	my ($self) = @_;
@@ -38,8 +40,8 @@ sub environment
 	return %environment;
 }
 
-# Starts a server with the library and additional environment variables. Only the server loads the
-# library, not the test's other programs.
+# Starts a server with the library and with additional environment variables. The other programs of
+# the test do not load the library.
 sub start
 {
 	my ($self, $node, %more) = @_;
@@ -50,7 +52,7 @@ sub start
 	return;
 }
 
-# Writes words of the control file from a position on.
+# Writes integers to the control file, from a position on.
 sub write
 {
 	my ($self, $first, @words) = @_;
@@ -62,7 +64,7 @@ sub write
 	return;
 }
 
-# Returns all words of the control file.
+# Returns all integers of the control file.
 sub read
 {
 	my ($self) = @_;
@@ -70,11 +72,11 @@ sub read
 	return unpack('q*', slurp_file($self->{control}));
 }
 
-# Returns the time of CLOCK_MONOTONIC_RAW, on which drift_clock is based.
+# Returns CLOCK_MONOTONIC_RAW in ns. drift_clock.c computes its faulty clock from this clock.
 sub raw_ns { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * 1e9); }
 
-# Returns the offset of CLOCK_MONOTONIC to CLOCK_MONOTONIC_RAW. With this offset, the clock does not
-# step when drift_clock starts to replace it in a process.
+# Returns CLOCK_MONOTONIC minus CLOCK_MONOTONIC_RAW in ns. If this is the offset of the faulty clock
+# of drift_clock.c, the clock does not step when it becomes faulty.
 sub ahead_ns
 {
 	my ($ahead, $width) = (0, 1e9);
@@ -87,8 +89,9 @@ sub ahead_ns
 	return $ahead;
 }
 
-# Returns the process id of the worker that watches the clock, from /proc. pg_stat_activity does not
-# list the worker, because it is connected to no database, and ps may be missing.
+# Returns the process id of the background worker that watches the clock. Searches /proc for it:
+# pg_stat_activity does not list the worker, because it is connected to no database, and the program
+# ps may be missing.
 sub watcher
 {
 	my ($node) = @_;

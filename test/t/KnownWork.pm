@@ -1,5 +1,6 @@
-# Plans whose nodes do work of known length (test/module/known_work.c), to measure the errors of
-# clock_explain's times.
+# Plans whose nodes call functions that work for a requested time and add up how long they have
+# worked (test/module/known_work.c). The true times of the nodes are therefore known, and
+# clock_explain's errors can be computed.
 
 package KnownWork;
 
@@ -16,10 +17,13 @@ sub known_kinds { return qw(constant exponential lognormal rare beginning end bi
 my $parallel = 'max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0';
 my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a.p + b.z) >= 0 WHERE known_work(1, a.p) >= 0 AND known_work(2, b.p) >= 0';
 
-# Places where a query does known work. The first argument of known_work() is a slot, in which the
-# work is added up. "nodes": for each node, named by type and alias, the slots of its work; "set":
-# settings; "root": slots whose work is part of the root's time, by default all; [] if workers
-# do the work, so that the root's time is not the sum.
+# Places in a plan where functions do known work. The first argument of known_work() is a slot; the
+# work of all calls with this slot is added up.
+#   query, set  the query, and the settings that it needs
+#   nodes       for each node, named by type and alias, the slots of its work
+#   root        slots whose work is part of the root's total time; by default all; [] if workers do
+#               the work, because the root's total is then not their sum
+#   gather      1 if workers do the work
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
 	{ name => 'target list', query => 'SELECT known_work(0, p) FROM known_a AS a', nodes => { 'Seq Scan a' => [0] } },
@@ -53,7 +57,7 @@ my @places = (
 	{ name => 'workers, hash join', query => "SELECT 1 $join", set => "$parallel; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_parallel_hash = off",
 		root => [], gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
 
-# Returns the places. A scale of 2 doubles the number of calls of each query.
+# Returns the places. A scale of 2 doubles the number of calls that each query makes.
 sub known_places
 {
 	my $calls = 20000 * (shift // 1);
@@ -61,8 +65,9 @@ sub known_places
 	return map { { %$_, query => $_->{query} =~ s/:calls/$calls/gr } } @places;
 }
 
-# Returns a script that creates tables for queries of a scale, and the functions of the library at a
-# path. The server writes the foreign table's file. Without a file name, no foreign table is created.
+# Returns a script of SQL that creates the functions of the library and the tables of the queries.
+# $file is the file of the foreign table, which the server writes. Without it, no foreign table is
+# created.
 sub known_schema
 {
 	my ($library, $file, $scale) = @_;
@@ -91,8 +96,8 @@ sub known_schema
 	  "VACUUM ANALYZE known_a, known_m, known_s, known_t;\n";
 }
 
-# Returns a psql script that executes a place's query in several runs. A run is a list: the kind of
-# distribution, the mean nanoseconds of a call, and a method.
+# Returns a script of psql that executes a place's query once for each run. A run is a list: kind of
+# distribution of the calls' times, mean time of a call in ns, and method of clock_explain.
 sub known_script
 {
 	my ($library, $place, @runs) = @_;
@@ -110,7 +115,8 @@ sub known_script
 	return $script;
 }
 
-# Parses the script's output. Returns the plan and the sums of each run.
+# Parses the output of the script. Returns a hash for each run: explain (plan) and sums (work by
+# slot).
 sub known_runs
 {
 	my @lines = grep { /^[\[{]/ } @_;
@@ -150,9 +156,12 @@ sub add_sums
 	return $known;
 }
 
-# Returns a hash for each node with known work, and one for the root's total.  Times are in ms, over all processes: "self", the
-# estimated self time, and its "margin"; "work", the known work on the CPU; "preempted", the time off the CPU in the functions.
-# "calls" is the number of calls of the functions.
+# Returns a hash for each node with known work, and one for the root's total. Times are in ms and
+# are sums over all processes.
+#   self, margin  estimated self time (of the root: total time), and its margin
+#   work          known time on the CPU in the functions
+#   preempted     time off the CPU in the functions
+#   calls         number of calls of the functions
 sub known_nodes
 {
 	my ($place, $run) = @_;

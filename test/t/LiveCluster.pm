@@ -1,6 +1,7 @@
 
-# A server on which clock_running shows each execution from its start.  It has tables, and functions that make a query wait at a
-# certain row, so that the expected counters are known.
+# A server whose executions clock_running shows from their start. hold() makes a query wait at a
+# certain row, until the test lets it continue. So the counters that clock_running must show are
+# known.
 
 package LiveCluster;
 
@@ -12,7 +13,7 @@ use Test::More;
 
 use ClockSession;
 
-# LiveCluster->new("more settings")
+# LiveCluster->new("settings of postgresql.conf, in addition to those below")
 sub new
 {
 	my ($class, $settings) = @_;
@@ -55,7 +56,8 @@ restart_after_crash = on
 	return $self;
 }
 
-# Replaces the session whose executions are observed.  $self->{rows} selects its rows of clock_running.
+# Replaces the session that executes the observed statements. $self->{rows} is the FROM clause for
+# its rows in clock_running.
 sub new_session
 {
 	my ($self) = @_;
@@ -67,7 +69,7 @@ sub new_session
 	return;
 }
 
-# Returns a query's result.  clock_running does not show this query.
+# Executes a query in another session, which clock_running does not show, and returns its result.
 sub query { my ($self, $sql) = @_; return $self->{node}->safe_psql('postgres', "SET clocktiming.live = off; $sql"); }
 
 # Waits until a query returns true.
@@ -81,7 +83,8 @@ sub wait_for
 
 my $waits = q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted};
 
-# Starts a statement, calls a function when the statement waits, lets it continue, and returns its result.
+# Starts a statement, which calls hold(). When it waits, calls the function $during. Then lets it
+# continue, and returns its result.
 sub while_waiting
 {
 	my ($self, $sql, $during) = @_;
@@ -89,19 +92,21 @@ sub while_waiting
 	$self->{holder}->query('SELECT pg_advisory_lock(1)');
 	$self->{session}->send($sql);
 	$self->wait_for($waits);
-	# if the server counts, a timeout publishes the counters: wait for that
+	# If the server itself counts (calls is NULL), the counters are published by a timeout. Waits
+	# for it.
 	my $now = $self->query('SELECT clock_timestamp()');
 	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
 	$during->();
 	$self->{holder}->query('SELECT pg_advisory_unlock(1)');
 	my $result = $self->{session}->result;
-	# after a cancel, the session may still hold the lock
+	# If the statement was cancelled in hold(), the session still has the lock.
 	$self->{session}->query('SELECT pg_advisory_unlock_all()');
 	return $result;
 }
 
-# Checks the rows that clock_running shows when a query waits.  An expected line has level, node type, loops, rows and state.
-# Executes the query with each of the settings off.
+# Executes a query that calls hold(), and checks the rows of clock_running when it waits. An
+# expected line has level, node type, loops, rows and state. $settings names settings that are off
+# meanwhile.
 sub shows
 {
 	my ($self, $name, $sql, $expected, $settings) = @_;

@@ -1,35 +1,40 @@
 
-# Runs the statements of the manual's pages with psql.  028_manual.pl compares the output with that
-# on the page; tools/refresh-manual writes it to the page.
+# Runs the statements of the manual's pages with psql.  The test 028_manual.pl compares their output
+# with the output on the page.  tools/refresh-manual replaces the output on the page.
 #
 # Fenced blocks of a page:
 #
-#   ```sql      statements and psql's commands.  All are run and must succeed.  If a block without a
-#               language, or with "text", follows, it is the output of the last statement.
-#   ```         with a first line that begins with "=# " or "=> ": statements, each followed by its
-#               output.
-#   others      (sh, ini, json, ... and blocks without a prompt) are ignored.
+#   ```sql      contains statements and psql's commands.  All are run and must succeed.  If the next
+#               block has no language, or "text", it is the output of the last statement.
+#   ```         contains statements with their output, if its first line begins with a prompt ("=# "
+#               or "=> ").
+# All other blocks are ignored.
 #
-# The output must have the same shape as on the page: names of columns, number of rows, nodes of a
-# plan and their lines, a command's tag, the text of an error without its numbers.  On the page,
-# " ..." stands for omitted rows, fields or lines.  "(7 rows)" and "Time: ..." are ignored.
+# The output must have the same shape as on the page.  The shape is:
+#   - of a table, the names of its columns and the number of its rows;
+#   - of a plan, its nodes and the kinds of its other lines;
+#   - of other text and of messages, the text without its numbers.
+# On the page, " ..." stands for omitted rows, fields or lines.  "(7 rows)" and "Time: ..." are
+# ignored.
 #
-# A comment in the line before a block sets conditions for it and the output after it:
+# A comment in the line before a block sets conditions for the block and for the output after it:
 #
-#   <!-- needs PostgreSQL 18 -->     or a later version
+#   <!-- needs PostgreSQL 18 -->     the server has this version or a later one
 #   <!-- needs auto_explain -->      the server can load this library
 #   <!-- needs source rdtscp -->     the server can read this clock source
-#   <!-- needs Linux -->
-#   <!-- rows vary -->               the number of rows differs between servers
-#   <!-- portable edition -->        runs in a database with the edition without C (portable/) and
-#                                    without the extension, as the database's owner, not a superuser
-#   <!-- C extension -->             the opposite, which is the default
-#   <!-- not run: reason -->
+#   <!-- needs Linux -->             the server runs on Linux
+#   <!-- rows vary -->               the number of rows differs between servers, and is not compared
+#   <!-- portable edition -->        the block is for the portable edition (portable/)
+#   <!-- C extension -->             the block is for the extension; this is the default
+#   <!-- not run: reason -->         the block is not run
 #
-# "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is
-# installed before the page's first statement, unless the page installs it (CREATE EXTENSION
-# clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable edition run first, in
-# one session, and those for the extension in another.  psql's working directory has only portable/.
+# "<!-- page: portable edition -->" makes the portable edition the default for all blocks after it.
+#
+# The blocks for the portable edition run first, in a session of an ordinary role, in a database that
+# this role owns and that does not have the extension.  The blocks for the extension run in a session
+# of a superuser, in another database.  Each edition is installed before its first block, unless the
+# page does that (by CREATE EXTENSION clocktiming, or \i portable/clocktiming.sql).  psql's working
+# directory contains only portable/.
 
 package ManualPages;
 
@@ -63,7 +68,8 @@ sub read_lines
 	return @lines;
 }
 
-# Splits lines of SQL and of psql's commands into statements, each [ number of lines, text ].
+# Splits lines into statements of SQL and commands of psql. Returns each as [ number of lines, text
+# ].
 sub split_statements
 {
 	my (@lines) = @_;
@@ -74,7 +80,7 @@ sub split_statements
 		next if !@current && $line =~ /^\s*(?:--.*)?$/ && push @statements, [ 1, '' ];
 		push @current, $line;
 
-		# Remove complete strings, to find out whether the line ends within a string.
+		# Removes complete strings, to find out whether the line ends within a string.
 		my $rest = $line;
 		while ($rest ne '')
 		{
@@ -93,9 +99,14 @@ sub split_statements
 	return @statements;
 }
 
-# Returns a page's statements in order. Members: line (of the file, from 1), sql, edition, needs,
-# not_run, rows_vary and, if the page shows output, shown, from and to (the output's lines, from 0;
-# "to" is exclusive).
+# Returns the statements of a page in order, each as a hash:
+#   line                       line of the file, from 1
+#   sql                        text
+#   edition                    "extension" or "portable"
+#   needs, not_run, rows_vary  conditions from comments
+#   shown                      lines of the output that the page shows; undef if it shows none
+#   from, to                   indexes of the first line of that output and of the line after it,
+#                              from 0
 sub statements
 {
 	my ($file) = @_;
@@ -170,7 +181,7 @@ sub special
 	return %of;
 }
 
-# Runs a script with psql; returns what it writes to stdout and stderr.
+# Executes a script with psql. Returns its output on stdout and on stderr.
 sub psql
 {
 	my ($connstr, $script) = @_;
@@ -193,7 +204,7 @@ sub psql
 	return @result;
 }
 
-# Returns whether this server meets a block's condition.
+# Returns whether this server meets the condition of a comment "needs ...".
 sub has
 {
 	my ($connstr, $need) = @_;
@@ -208,8 +219,11 @@ sub has
 	return $out =~ /yes/;
 }
 
-# Runs a page's statements in order, in one session per edition. Adds to each: got (lines), messages
-# (lines of stderr), failed; or skipped, with the reason.
+# Runs the statements of a page. Adds to each statement:
+#   got       lines of its output
+#   messages  lines on stderr
+#   failed    error message, if it has failed
+#   skipped   reason, if it was not run
 sub run_page
 {
 	my ($connstr, @statements) = @_;
@@ -236,8 +250,8 @@ sub run_page
 	return;
 }
 
-# Runs the statements of one edition on a connection, like run_page. Conditions are checked on a
-# superuser's connection.
+# Runs the statements of one edition in a session of psql, and adds the same members as run_page().
+# Checks the conditions in sessions of a superuser.
 sub run_session
 {
 	my ($superuser, $connstr, @statements) = @_;
@@ -290,8 +304,8 @@ sub message_lines { return grep { /^(?:ERROR|WARNING|NOTICE|INFO|DETAIL|HINT|CON
 
 sub node_of { my ($line) = @_; return $line =~ /^\s*(?:->\s+)?(\S.*?)\s+\((?:cost|actual)[ =]/ ? $1 : undef; }
 
-# Returns the shape of an output, which must agree: its kind (table, plan, record, text), and the
-# parts of that kind.
+# Returns the shape of an output, as described above: kind (table, plan, record or text), and the
+# parts that this kind has.
 sub shape
 {
 	my @lines = grep { !/^(?:Time: |\(\d+ rows?\))/ } @_;
@@ -339,7 +353,7 @@ sub shape
 
 sub without_numbers { return map { s/\d+(?:\.\d+)?/N/gr =~ s/\s+/ /gr } @_; }
 
-# Compares names; "..." stands for omitted names.
+# Returns whether lists of names are equal, where "..." in $shown stands for any names.
 sub names_agree
 {
 	my ($shown, $got) = @_;
@@ -349,7 +363,8 @@ sub names_agree
 	return join('', map { "$_\n" } @$got) =~ /\A$pattern\z/;
 }
 
-# Returns the errors of a statement that has been run, as texts with expected and actual values.
+# Returns texts that describe how the output of a statement differs in shape from the output on the
+# page.
 sub differences
 {
 	my ($s) = @_;
@@ -407,9 +422,9 @@ sub differences
 	return @wrong;
 }
 
-# Returns the part of a new output that a page should show. If the page has " ...", these are as many
-# first and last lines as before. Messages are included if the page has some of their kind (ERROR,
-# HINT and so on).
+# Returns the part of a new output that the page should show. If the page shows " ...", this is the
+# same number of first and last lines as before. Messages of a kind (ERROR, HINT and so on) are
+# included if the page shows a message of this kind.
 sub to_show
 {
 	my ($s) = @_;
@@ -430,7 +445,8 @@ sub to_show
 	return @got;
 }
 
-# Returns the page's lines with the output of all statements that were run and succeeded.
+# Returns the lines of a page, in which the new output of all statements that succeeded replaces the
+# old one.
 sub refreshed
 {
 	my ($file, @statements) = @_;
@@ -445,8 +461,9 @@ sub refreshed
 	return @lines;
 }
 
-# For tools/refresh-manual: runs the pages, each in a database of its own on the server that psql
-# finds, and writes those with output below a directory. Prints what has failed.
+# Used by tools/refresh-manual. Runs each page in a database of its own, on the server to which psql
+# connects. Writes the pages with new output to files in the directory $to. Prints statements that
+# failed, and returns their number.
 sub refresh
 {
 	my ($to, @pages) = @_;
@@ -475,7 +492,7 @@ sub refresh
 	return $failed;
 }
 
-# Returns the anchors of headings, as GitHub makes them.
+# Returns the anchors of a page's headings, as GitHub makes them, in a hash.
 sub anchors
 {
 	my ($file) = @_;
@@ -495,7 +512,7 @@ sub anchors
 	return \%anchors;
 }
 
-# Returns a page's links to files or headings that do not exist.
+# Returns the links of a page whose file or heading does not exist.
 sub broken_links
 {
 	my ($top, $page) = @_;

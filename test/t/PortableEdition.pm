@@ -1,6 +1,6 @@
 
-# Installs the portable edition in tests, and calls each of its functions. Finds the functions in the
-# catalogs, so that no function is forgotten.
+# Installs the portable edition in tests, and calls each of its functions. Reads the list of
+# functions from pg_proc, so that new functions are also called.
 
 package PortableEdition;
 
@@ -13,13 +13,13 @@ use Test::More;
 our $plain = 'portable/clocktiming.sql';
 our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 
-# Values of arguments by name; other arguments must have a default. A sample comes from a new run.
+# Values of mandatory arguments, by name. A sample is measured anew for each call.
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
 	query => q{'SELECT count(*) FROM generate_series(1, 1000)'});
 
-# Queries for the session's state, which no call may change.
+# Queries for the state of a session, which no call may change.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout', 'default_transaction_read_only', 'in_hot_standby')
@@ -30,8 +30,8 @@ our $state = q{
 	SELECT count(*) FROM pg_class WHERE relnamespace = pg_my_temp_schema();
 };
 
-# Returns calls of the public functions and procedures of a schema. With $by_default, the calls have
-# only mandatory arguments.
+# Returns the texts of calls of all public functions and procedures of a schema. If $by_default is
+# true, they have only mandatory arguments.
 sub calls
 {
 	my ($session, $schema, $by_default) = @_;
@@ -68,7 +68,8 @@ sub calls
 	return @calls;
 }
 
-# Checks that each call returns a result and does not change the session.
+# Executes calls, and checks that each returns a result and does not change the state of the
+# session.
 sub all_work
 {
 	my ($session, $schema, $what) = @_;
@@ -89,7 +90,8 @@ sub all_work
 	return;
 }
 
-# Runs an installation script, by default the plain file, in a session, and returns its messages.
+# Executes an installation script in a session, by default portable/clocktiming.sql, and returns its
+# messages.
 sub install
 {
 	my ($session, $file) = @_;

@@ -1,10 +1,11 @@
-// What pev2 makes of plans: node pev2.js DIRECTORY, where pev2.umd.js is in that.  Reads a JSON array of plans as text, writes
-// one of what has become of them: nodes, with figures as they were read, and totals.
+// Parses plans with pev2, for 048_viewers.pl: node pev2.js DIRECTORY, which contains pev2.umd.js.  Reads a JSON array of plans,
+// each as text.  Writes a JSON array with the nodes and totals that pev2 has found in each plan.
 
 const fs = require('fs')
 const vm = require('vm')
 
-// Of Vue, pev2's parser needs nothing; its store is what it makes reactive and parses.
+// Replaces Vue, which pev2 loads but its parser does not need.  Remembers the objects that pev2 makes reactive: the one with the
+// method parse() is its store.
 const made = []
 globalThis.Vue = new Proxy({}, { get: (_, name) => name === 'reactive' ? object => (made.push(object), object) : object => object ?? {} })
 vm.runInThisContext(fs.readFileSync(process.argv[2] + '/pev2.umd.js', 'utf8'))
@@ -15,7 +16,7 @@ function parse(source) {
 	if (!store.plan) return null
 	const nodes = []
 	const walk = (node, parent) => {
-		// pev2 multiplies times by loops, and divides them by the processes.
+		// pev2 has multiplied times by the loops and divided them by the processes.  Undoes this, to get EXPLAIN's figures.
 		const factor = node['Actual Loops'] / ((node['*Workers Launched By Gather'] ?? 0) + 1)
 		const ms = time => time === undefined ? null : Math.round(time / factor * 1000) / 1000
 		const clock = {}

@@ -1,4 +1,7 @@
-/* change_point_test: each change is found soon, once, and with its size; nothing else is found. */
+/*
+ * change_point_test: change_point.c must detect each change of a server's cost of reading its clock
+ * soon, once, and with its size.  Without a change, it must detect none.  Servers are simulated.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -6,9 +9,9 @@
 #include "core/random.h"
 #include "tap.h"
 
-#define YEAR	3153600			/* intervals of 10 s */
-#define LOOKS	5				/* per interval */
-#define BLOCKS	6				/* measurements per observation */
+#define YEAR	3153600			/* number of intervals, which take 10 s each */
+#define LOOKS	5				/* observations in an interval */
+#define BLOCKS	6				/* measurements in an observation */
 
 static uint64_t state;
 static ChangePoint point;
@@ -19,17 +22,20 @@ uniform(void)
 	return (double) (random_next(&state) >> 11) / 9007199254740992.0;
 }
 
-/* Properties of a simulated server whose undisturbed measurements are 1. */
+/*
+ * A simulated server.  Its undisturbed measurements are 1; the properties say how they are
+ * disturbed.
+ */
 typedef struct Server
 {
 	const char *name;
-	double		deviation;		/* standard deviation of measurements */
+	double		deviation;		/* relative standard deviation of measurements */
 	double		tail;			/* probability of a Pareto distributed factor */
-	double		stolen;			/* probability that a time slice of 4 ms is stolen */
-	double		busy;			/* share of time with busy neighbours */
-	double		slowed;			/* share of observations that they slow down */
-	double		wander;			/* slow variation of the processor's frequency */
-	bool		neighbours;		/* currently busy */
+	double		stolen;			/* probability that a measurement loses a time slice of 4 ms */
+	double		busy;			/* share of the time with busy neighbours */
+	double		slowed;			/* share of the observations that busy neighbours slow down */
+	double		wander;			/* amplitude of slow changes of the frequency */
+	bool		neighbours;		/* neighbours are busy at present */
 } Server;
 
 static double
@@ -38,7 +44,7 @@ interval(Server *server, double cost, long i)
 	double		least = INFINITY;
 	double		frequency = 1 + server->wander * sin(i * 2 * M_PI / 8640);
 
-	/* busy periods last 5 minutes on average */
+	/* Busy times last for 5 minutes on average. */
 	if (server->neighbours ? uniform() < 1 / 30.0 :
 		uniform() < server->busy / (1 - server->busy) / 30)
 		server->neighbours = !server->neighbours;
@@ -103,8 +109,7 @@ test_nothing(void)
 	ok(n <= 1, "a noisy server, a year: %d false events", n);
 
 	/*
-	 * half of all intervals are disturbed, but never two successive ones
-	 * strongly
+	 * Half of all values are higher than the others, but never two successive ones by much.
 	 */
 	start(9);
 	n = 0;
@@ -116,7 +121,7 @@ test_nothing(void)
 	}
 	ok(n == 0, "one value never is an event: %d", n);
 
-	/* 15 % more are no change, for any duration */
+	/* A cost that rises by 15 % is no change, however long it lasts. */
 	start(10);
 	n = events(&calm, 1000);
 	for (int i = 0; i < 5000; i++)
@@ -140,7 +145,10 @@ test_nothing(void)
 	}
 }
 
-/* Simulates a change by a factor after "settled" intervals, which ends after "lasts" intervals. */
+/*
+ * Simulates a change of the cost by a factor.  It begins after "settled" intervals and lasts for
+ * "lasts" intervals.
+ */
 static void
 test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance,
 			uint64_t seed)
@@ -199,7 +207,10 @@ test_between_changes(void)
 	ok(!point.changed, "and then all is as before");
 }
 
-/* Tests the end of a change if one of the two values that show the end is somewhat too high. */
+/*
+ * Tests that the end of a change is detected although one of the two values that show the end is
+ * somewhat too high.
+ */
 static void
 test_back_with_noise(void)
 {

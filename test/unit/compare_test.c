@@ -1,12 +1,11 @@
 /*
- * compare_test: statistical tests of data sets, and their plot.
+ * compare_test: statistical tests of two data sets, and the plot of clock_compare().
  *
- * The numbers in the tables are those of mpmath 1.4.1 with 40 digits:
- * betainc(df / 2, 1 / 2, 0, df / (df + t^2), regularized=True) for p, and
- * findroot() of it for critical values.  They agree with SciPy 1.17.1:
- * scipy.stats.ttest_ind(), with equal_var=not welch, has the same p to 1e-9,
- * except for the last but one data sets, for which it warns of lost precision.
- * Its confidence_interval(0.95) agrees with all digits of the margins.
+ * The expected numbers in the tables are by mpmath 1.4.1 with 40 digits: p is betainc(df / 2, 1 /
+ * 2, 0, df / (df + t^2), regularized=True), and critical values are its inverse by findroot().
+ * They agree with SciPy 1.17.1: scipy.stats.ttest_ind(), with equal_var=not welch, returns the same
+ * p to 1e-9.  Only for the last but one data sets it does not, and warns of lost precision.  Its
+ * confidence_interval(0.95) agrees with all digits of the margins.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ static const Critical criticals[] = {
 	{0.125, 0.875, 1000000, 0.15731072491107559},
 };
 
-/* Unsorted data. */
+/* Two data sets, not sorted, with the expected results. */
 typedef struct Data
 {
 	double		x[10];
@@ -72,7 +71,7 @@ typedef struct Expected
 	int			pair;
 	bool		welch;
 	double		difference;
-	double		error;			/* half of the 95 % interval */
+	double		error;			/* half of the 95 % confidence interval */
 	double		pooled_stddev;
 	double		df;
 	double		p_value;
@@ -113,7 +112,10 @@ near(double value, double wanted)
 	return fabs(value - wanted) <= PRECISION * fabs(wanted);
 }
 
-/* Returns a copy of exactly the required size, so that ASan detects reads beyond its end. */
+/*
+ * Returns a data set in memory of exactly the required size, so that ASan detects reads beyond its
+ * end.
+ */
 static CompareSet
 set_of(const char *name, const double *x, int n)
 {
@@ -169,7 +171,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* moves a's mean to b's mean, so that the difference is 0 */
+		/* Shifts a so that both means are equal, and the difference is 0. */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);
@@ -223,7 +225,7 @@ summaries(void)
 	free(zero.x);
 }
 
-/* Tests that results of rank_test.c are stored in the right members. */
+/* Tests that the results of rank_test() are stored in the right members of the comparison. */
 static void
 shifts(void)
 {
@@ -241,7 +243,9 @@ shifts(void)
 	CompareTest scaled;
 	double		by;
 
-	/* p is 2 / 70, so the interval ranges over all differences */
+	/*
+	 * p is 2 / 70, so the 95 % confidence interval contains all differences.
+	 */
 	ok(test.difference == 4.75 && test.low == 1.25 && test.high == 19 && test.margin == 8.875 &&
 	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&
 	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
@@ -250,13 +254,15 @@ shifts(void)
 	   reverse.margin == 8.875,
 	   "the other way round");
 	/*
-	 * In percent of a's median, 2.5: the shift makes it 7.25, which is 2.9
-	 * times as much.  The differences of b and 2.9 * a range from -6.35 to
-	 * 17.1.
+	 * The percentages are relative to a's median, 2.5.  A shift of 4.75 makes it 7.25, which is 2.9
+	 * times as much: 190 % more.  The differences of b and 2.9 * a are from -6.35 to 17.1, which is
+	 * the interval.
 	 */
 	ok(near(test.percent, 190) && near(test.margin_percent, (17.1 + 6.35) / 2 / 2.5 * 100),
 	   "in percent: %.17g +- %.17g", test.percent, test.margin_percent);
-	/* a negative median gives a negative ratio, but the same margin */
+	/*
+	 * With a negative median, the difference in percent is negative, and the margin is the same.
+	 */
 	for (int i = 0; i < a.n; i++)
 		a.x[i] = -a.x[i];
 	compare_summary(&a);
@@ -331,10 +337,9 @@ static void
 pictures(void)
 {
 	/*
-	 * Columns 0 to 57 are 0.125 apart, from 0 to 7.125.  A bar shows mean and
-	 * standard deviation.  The first one: 2.67 - 2.31 (column 2.9), 2.67
-	 * (21.3), 2.67 + 2.31 (39.8).  The second one: 5.38 - 1.60 (30.2), 5.38
-	 * (43.0), 5.38 + 1.60 (55.8).
+	 * Expected plot.  Columns 0 to 57 are 0.125 apart, from 0 to 7.125.  A bar has its middle at
+	 * the mean, and is two standard deviations long.  First bar: 2.67 - 2.31 (column 2.9), 2.67
+	 * (21.3), 2.67 + 2.31 (39.8).  Second bar: 5.38 - 1.60 (30.2), 5.38 (43.0), 5.38 + 1.60 (55.8).
 	 */
 	static const char *const wanted[] = {
 		"x first",

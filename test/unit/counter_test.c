@@ -1,4 +1,7 @@
-/* counter_test: the frequency chosen for a counter, and whether 64-bit Arm's counter is trusted. */
+/*
+ * counter_test: which frequency is chosen for a processor's counter, and whether the counter of
+ * 64-bit Arm is trusted.
+ */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -25,7 +28,7 @@ nap(double seconds)
 		nanosleep(&ms, NULL);
 }
 
-/* A counter with the frequency of many Arm counters. */
+/* A counter of 25 MHz, as many Arm processors have. */
 static uint64_t
 counter_of_25_mhz(void)
 {
@@ -38,15 +41,15 @@ broken_counter(void)
 	return 42;
 }
 
-/* Returns the frequency that is selected from two stated ones in this order. */
+/* Returns the frequency that is chosen if two sources state these frequencies, in this order. */
 static CounterFrequency
 believed(uint64_t (*read) (void), double first_hz, double second_hz)
 {
 	CounterFrequency frequency;
 
 	/*
-	 * Repeats the calibration until it is accurate enough for the tests
-	 * below; on a busy machine its error bound may be too large.
+	 * Repeats the calibration until its error bound is small enough for the tests below.  On a busy
+	 * machine it may be too large.
 	 */
 	for (int i = 0; i < 10; i++)
 	{
@@ -79,7 +82,10 @@ frequencies(void)
 	ok(f.hz == 0, "a counter that stands still has none");
 }
 
-/* Checks the verdict.  "why" must be part of the reason; NULL means that the counter is trusted. */
+/*
+ * Checks the verdict about a counter.  "why" must be part of the stated reason.  If it is NULL, the
+ * counter must be trusted.
+ */
 static void
 judged(const char *source, double counter_ns, double system_ns, const char *why)
 {
@@ -95,8 +101,8 @@ judged(const char *source, double counter_ns, double system_ns, const char *why)
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)
 
 /*
- * Forbids reading in a child process.  Returns 0 if the counter's code then refuses to read, 1 if
- * not, 2 if the kernel cannot forbid reading.
+ * For a child process.  Forbids reading the counter.  Returns 0 if the counter's code then refuses
+ * to read it, 1 if not, 2 if the kernel cannot forbid reading.
  */
 static int
 forbidden_child(void)
@@ -136,7 +142,7 @@ counter(void)
 	uint64_t	start_ns = reference_ns();
 	double		ns;
 
-	/* CNTFRQ_EL0 has 32 bits */
+	/* the register CNTFRQ_EL0, which states the frequency, has 32 bits */
 	if (!ok(f != NULL && f->hz >= 1e6 && f->hz < 4.3e9, "its frequency: %.0f, from %s", f ? f->hz : 0, f ? f->from : "nowhere"))
 		return;
 	waits = 0;

@@ -1,4 +1,7 @@
-/* cpu_hop_test: if another CPU's clock is wrong, this is found; correct clocks are not reported. */
+/*
+ * cpu_hop_test: if the clock of another CPU is wrong, cpu_hop.c must detect it.  It must not report
+ * correct clocks.
+ */
 #ifdef __linux__
 #include <sched.h>
 #include <sys/syscall.h>
@@ -12,15 +15,16 @@
 
 #ifdef __linux__
 
-#define OFFSET	INT64_C(10000000000)	/* ns; longer than any move */
+/* Offset of the wrong clock in ns.  No move to another CPU takes that long. */
+#define OFFSET	INT64_C(10000000000)
 
 static int	wrong_cpu = -1;
 static int64_t offset;
 
-/* True if the latest CPU set includes CPUs that may come online later. */
+/* True if the latest set of CPUs contained CPU 8000, which may come online later. */
 static bool one_to_come;
 
-/* Replaces the C library's function. */
+/* Replaces the function of the C library.  Records the set, and moves the process. */
 int
 sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
@@ -66,7 +70,9 @@ test_wrong(int64_t by)
 	offset = by;
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
 	{
-		/* offset of the wrong clock, seen from another CPU or from the wrong CPU itself */
+		/*
+		 * Offset that the wrong clock has, from the point of view of the other CPU or of its own
+		 */
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 
 		looked += there != 0;

@@ -1,9 +1,11 @@
 /*
- * explain_test: estimates from counted and timed calls.
+ * explain_test: estimates of plan_estimate.c and call_series.c from counted and timed calls.
  *
- * Populations of calls with a known total are sampled many times, as node_timing.c does.  The mean
- * of the estimates must be the total, and the margin must contain it as often as it claims.  Plans
- * are built from known times, to which the cost of timing is added.  Everything is deterministic.
+ * Populations of calls, whose total time is known, are sampled many times, as node_timing.c samples
+ * the calls of a node.  The mean of the estimates must be the total, and the stated share of the
+ * margins must contain it.  Plans are made of known times, to which the cost of timing is added;
+ * the estimates must be the known times.  All random numbers come from a generator with a constant
+ * seed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +33,7 @@ next_random(void)
 	return random_state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* above 0, below 1 */
+/* Returns a random number above 0 and below 1. */
 static double
 uniform(void)
 {
@@ -59,7 +61,7 @@ near(double value, double wanted, double precision)
 }
 
 /* ---------------------------------------------------------------------
- * Series of calls.
+ * Series of calls.  A series consists of strata: successive calls of which the same share is timed.
  */
 
 static const CallsBelow nothing;
@@ -71,14 +73,20 @@ add_all(CallSeries *series, const double *x, int n)
 		call_stratum_add(&series->now, x[i], &nothing);
 }
 
-/* Returns the factor that widens a variance to allow for its number of degrees of freedom. */
+/*
+ * Returns the factor by which a variance is enlarged because it is estimated with few degrees of
+ * freedom.
+ */
 static double
 widened(double df)
 {
 	return pow(stats_t_critical(0.95, 0.05, df) / NORMAL_975, 2);
 }
 
-/* Sets the estimated total, N * mean, and its variance.  Computes them in two passes. */
+/*
+ * Computes the total of a stratum (N * mean) and its variance directly from the timed calls, for
+ * comparison.
+ */
 static void
 direct(const double *x, int n, double calls, double *total, double *variance)
 {
@@ -125,7 +133,7 @@ test_strata(void)
 	call_series_end(&s);
 	ok(s.calls == 3 && s.timed == 0 && s.total == 0 && s.variance == 0, "none timed of three: nothing is known");
 
-	/* all values are integers, so that sums are exact */
+	/* All values are integers, so the sums are exact. */
 	memset(&s, 0, sizeof(s));
 	total[0] = 0;
 	for (int i = 0; i < 3; i++)
@@ -158,7 +166,10 @@ test_strata(void)
 	ok(near(s.variance, variance[0] + variance[1] + variance[2], 1e-10), "and so is the variance: %.17g, %.17g",
 	   s.variance, variance[0] + variance[1] + variance[2]);
 
-	/* 3, 4 and 5 are timed of 12 calls: s^2 is 1, and t for two degrees of freedom 4.3027 */
+	/*
+	 * Of 12 calls, three are timed: 3, 4 and 5. s^2 is 1, and Student's t for two degrees of
+	 * freedom is 4.3027.
+	 */
 	memset(&s, 0, sizeof(s));
 	for (int i = 3; i <= 5; i++)
 		call_stratum_add(&s.now, i, &nothing);
@@ -168,7 +179,8 @@ test_strata(void)
 	   "the margin of three timed of 12 is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
 
 	/*
-	 * a small last stratum has its own mean, but its variance is pooled with the stratum before
+	 * The last stratum has few timed calls.  It has a mean of its own, but its variance is pooled
+	 * with that of the stratum before it.
 	 */
 	memset(&s, 0, sizeof(s));
 	add_all(&s, x + 30, 32);
@@ -180,15 +192,16 @@ test_strata(void)
 	direct(x + 30, 32, 70, &total[0], &variance[0]);
 	direct(x, 15, 66, &total[1], &variance[1]);
 	ok(near(s.total, total[0] + total[1], 1e-12), "few timed calls stand for those of their stratum: %.9f", s.total);
-	/* dividing each variance by its factors leaves s^2 */
+	/*
+	 * Divides each variance by its factors, to get s^2 of both strata, and pools them.
+	 */
 	variance[2] = (31 * variance[0] / (70 * 70.0 / 32 * (1 - 32 / 70.0)) / widened(31) +
 				   14 * variance[1] / (66 * 66.0 / 15 * (1 - 15 / 66.0)) / widened(14)) / 45;
 	variance[2] *= 66 * 66.0 / 15 * (1 - 15 / 66.0) * widened(45);
 	ok(near(s.variance, variance[0] + variance[2], 1e-9), "their variance is pooled: %.9g", s.variance);
 
 	/*
-	 * if the first or the last stratum has no timed call, its mean is assumed to be that of the
-	 * adjacent stratum
+	 * If the first or the last stratum has no timed call, the mean of the adjacent stratum is used.
 	 */
 	for (int last = 0; last < 2; last++)
 	{
@@ -212,7 +225,7 @@ test_strata(void)
 		   "none timed %s: like those beside it", last ? "at last" : "at first");
 	}
 
-	/* 2^40 calls, each of 1 to 2 ms, which take decades */
+	/* 2^40 calls of 1 to 2 ms, which would take decades */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 64; i++)
 		call_stratum_add(&s.now, i % 2 == 0 ? 1e6 : 2e6, &nothing);
@@ -222,30 +235,33 @@ test_strata(void)
 	ok(near(s.variance, pow(2, 80) * 0.25e12 / 63 * widened(63), 1e-6), "and their variance: %g", s.variance);
 }
 
-/* Tests long gaps between timed calls.  A long call that was not timed may be in such a gap. */
+/*
+ * Tests long_gap_share().  A gap between two timed calls is long if a call took long that was not
+ * timed.  The function estimates which share of the long gaps was caused by a node.
+ */
 static void
 test_gaps(void)
 {
 	static const struct
 	{
-		double		prior;
+		double		prior;		/* prior, certain, expected and seen are arguments */
 		double		certain;
 		double		expected;
 		int			seen;
-		double		least;		/* bounds of the share */
+		double		least;		/* lower bound of the expected share */
 		double		most;
-		double		error;		/* upper bound of the share's error */
+		double		error;		/* upper bound of the expected error */
 	}			cases[] = {
-		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps between timed calls */
-		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any long call expected: the prior */
+		{0.5, 0, 0, 0, 0, 0, 0},	/* no long gaps */
+		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any is expected: the share is the prior */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
-		{0, 0, 5, 20, 0, 0, 0}, /* prior 0: never */
-		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 long calls would have been seen */
+		{0, 0, 5, 20, 0, 0, 0}, /* with a prior of 0 the share is 0 */
+		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* the 10 expected long calls were not seen */
 		{0.5, 0, 10, 10, 0.9, 1, 0.15},
 		{0.5, 0, 1000, 1000, 0.99, 1, 0.01},
-		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* two nodes share the gaps */
-		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more seen than expected */
-		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* the observed long calls are the certain ones */
+		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* half of the expected long calls were seen */
+		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more long calls were seen than expected */
+		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* only the certain long calls were seen */
 		{0.5, 10, 10, 20, 0.85, 1, 0.2},
 	};
 
@@ -264,7 +280,8 @@ test_gaps(void)
 }
 
 /* ---------------------------------------------------------------------
- * Sampling as node_timing.c does.
+ * Sampling as node_timing.c does: first all calls are timed.  After each MIN_STRATUM timed calls,
+ * the mean gap is doubled, until one in SAMPLING calls is timed.
  */
 
 #define MIN_STRATUM		32
@@ -272,8 +289,10 @@ test_gaps(void)
 #define SAMPLING		64
 #define REPEATS			4000
 
+/* Quantiles of the exponential distribution with the mean 1. */
 static float exponential[N_QUANTILES];
 
+/* Returns a random number of calls to skip, so that on average one in "gap" calls is timed. */
 static int64_t
 draw_gap(int gap)
 {
@@ -283,8 +302,8 @@ draw_gap(int gap)
 }
 
 /*
- * Returns the series of these calls.  Sets *known to the total of the first calls, which are all
- * timed.
+ * Samples calls with the times x.  Returns the series.  Sets *known to the total time of the first
+ * calls, which are all timed.
  */
 static CallSeries
 sample(const double *x, int n, double *known)
@@ -292,7 +311,7 @@ sample(const double *x, int n, double *known)
 	CallSeries	s = {0};
 	int			gap = 1;
 	int			timed = 0;
-	int64_t		stratum = 0;	/* start of the current stratum */
+	int64_t		stratum = 0;	/* number of calls before the current stratum */
 	int64_t		i = 0;
 
 	*known = 0;
@@ -328,11 +347,11 @@ sample(const double *x, int n, double *known)
 typedef struct Outcome
 {
 	double		truth;
-	double		bias;			/* relative error of the mean */
+	double		bias;			/* relative error of the mean of the estimates */
 	double		bias_error;		/* standard error of the bias */
-	double		spread;			/* relative standard deviation */
-	double		margin;			/* mean relative margin */
-	double		coverage;		/* percent of margins that contain the truth */
+	double		spread;			/* relative standard deviation of the estimates */
+	double		margin;			/* mean margin, relative to the truth */
+	double		coverage;		/* percentage of margins that contain the truth */
 } Outcome;
 
 static Outcome
@@ -463,18 +482,20 @@ typedef struct Population
 	const char *name;
 	Duration	duration;
 	int			n;
-	double		coverage_min;	/* least coverage in percent */
+	double		coverage_min;	/* accepted range of the coverage, in percent */
 	double		coverage_max;
-	double		bias_min;		/* least bias in percent, in addition to chance */
+	double		bias_min;		/* accepted range of the bias in percent, in addition to chance */
 	double		bias_max;
 } Population;
 
 /*
- * If the central limit theorem applies, a coverage of 95 % is 90 to 99 in this test.  It does not
- * apply if a few long calls take most of the time, and the sample has only a few of them or none.
- * Then the estimate is too low and its margin too narrow.
+ * Margins are made for a coverage of 95 %.  Where the central limit theorem applies, this test
+ * accepts a coverage of 90 to 99 %.  The theorem does not apply if a few long calls take most of
+ * the time and the sample has hardly any of them.  Then the estimate is usually too low, and its
+ * margin too narrow.
  *
- * Calls that get slower are overestimated by 0.4 %, because a stratum ends with a timed call.
+ * Times of calls that get slower are overestimated by 0.4 %, because each stratum ends with a timed
+ * call.
  */
 static const Population populations[] = {
 	{"all the same", constant, 20000, 100, 100, 0, 0},
@@ -499,22 +520,27 @@ static const Population populations[] = {
 	{"faster and faster", faster, 300, 90, 99, -0.5, 0.5},
 	{"faster and faster", faster, 20000, 90, 99, -0.5, 0.5},
 
-	/* a hundredth of the sample is 3 calls at 2000, and 15 at 100000 */
+	/* of 2000 calls 3 slow ones are timed, of 100000 15 */
 	{"one in 100 takes 100 times as long", rarely_slow, 2000, 50, 80, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 20000, 85, 99, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 100000, 90, 99, 0, 0},
 
-	/* the period of slow calls equals the mean gap; random gaps make the estimate unbiased */
+	/*
+	 * slow calls are as far apart as timed calls are on average; the estimate has no bias because
+	 * the gaps are random
+	 */
 	{"one in 64 takes 50 times as long", every_64th, 2000, 50, 80, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 20000, 88, 99, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 100000, 90, 99, 0, 0},
 
-	/* the sample has few of the calls in the tail */
+	/* the sample has few of the longest calls */
 	{"heavy tail", heavy_tail, 2000, 60, 90, -20, 0},
 	{"heavy tail", heavy_tail, 20000, 50, 90, -20, 0},
 	{"heavy tail", heavy_tail, 100000, 30, 80, -20, 0},
 
-	/* in a query, clocktiming would detect such calls as long gaps between timed calls */
+	/*
+	 * in a query, clocktiming would notice these calls as long gaps between timed calls
+	 */
 	{"rarely long", rarely_long, 20000, 30, 55, 0, 0},
 	{"rarely long", rarely_long, 100000, 65, 90, 0, 0},
 	{"often long", often_long, 2000, 45, 70, 0, 0},
@@ -537,7 +563,7 @@ test_populations(void)
 		for (int j = 0; j < p->n; j++)
 			x[j] = p->duration((double) j / p->n, j);
 		o = repeat(x, p->n);
-		/* four standard errors, which one case in 30,000 exceeds by chance */
+		/* four standard errors, which chance exceeds in one of 30,000 cases */
 		chance = 100 * 4 * o.bias_error + 1e-9;
 		ok(100 * o.bias >= p->bias_min - chance && 100 * o.bias <= p->bias_max + chance,
 		   "%s, %d calls: %+.2f %% on average (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
@@ -551,7 +577,10 @@ test_populations(void)
  * Regression: the time of a call depends on the work in the nodes below.
  */
 
-/* Nanoseconds per unit of work in nodes below.  A call without such work takes 50 ns. */
+/*
+ * Time in ns of a unit of each kind of work in the nodes below.  A call without such work takes 50
+ * ns.
+ */
 static const double price[N_BELOW] = {700, 100, 30};
 
 static double
@@ -573,8 +602,8 @@ some_below(void)
 }
 
 /*
- * Samples one in 64 of n calls, and adds a last call that is not timed and causes the work "last"
- * below.  Returns the estimated total divided by the true total.
+ * Times one in 64 of n calls, which do random work below.  Then adds a call that is not timed and
+ * does the work "last" below.  Returns the estimated total divided by the true total.
  */
 static double
 regressed(int n, double noise, const CallsBelow *last, CallSeries *s)
@@ -635,7 +664,10 @@ test_below(void)
 	   "with noise: %.5f of the truth on average", sum / REPEATS);
 	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "within the margin in %.1f of 100", 100.0 * contained / REPEATS);
 
-	/* a negative slope, by chance */
+	/*
+	 * By chance, calls with more work below take less time: the slope of the regression is
+	 * negative.
+	 */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 	{
@@ -648,7 +680,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 86.5, 1e-12), "what is done below does not make a call shorter: %g", s.total);
 
-	/* two regressors that always change together */
+	/* Two kinds of work always have the same amount. */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 	{
@@ -668,7 +700,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 100 + 80 * 14500, 1e-12), "of two counts that are always the same one is taken: %.17g", s.total);
 
-	/* nothing varies */
+	/* All calls have the same work below. */
 	memset(&s, 0, sizeof(s));
 	b.n[BELOW_FIRST] = 0;
 	b.n[BELOW_LATER] = 1;
@@ -682,7 +714,9 @@ test_below(void)
 	ok(near(s.total, 100000 + 25000, 1e-12) && near(s.variance, 25000.0 * 25000 / 4, 1e-9),
 	   "what a count takes that never varies is anything up to a call: %g", s.total);
 
-	/* only the calls that are always timed vary */
+	/*
+	 * Only the first calls, all of which are timed, have different work below.
+	 */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 		call_stratum_add(&s.now, 100, &b);
@@ -699,7 +733,7 @@ test_below(void)
 	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
 
 	/*
-	 * the only timed call with much work below is also the first call of a loop
+	 * A single call has much work below, and it is also the first call of a loop.
 	 */
 	memset(&s, 0, sizeof(s));
 	memset(&known, 0, sizeof(known));
@@ -719,7 +753,10 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "many calls cost more than a loop's first one: %.17g", s.total);
 
-	/* first calls of loops and other calls have the same regression */
+	/*
+	 * The first calls of loops have the same regression as the other calls, but a different
+	 * constant.
+	 */
 	memset(&s, 0, sizeof(s));
 	memset(&other, 0, sizeof(other));
 	for (int i = 0; i < 100; i++)
@@ -740,7 +777,10 @@ test_below(void)
 	   "first calls and others differ in all but that: %.17g", s.total);
 }
 
-/* Tests that each call is timed with the same probability, independent of its position. */
+/*
+ * Tests that draw_gap() gives each call the same probability of being timed, independent of its
+ * position.
+ */
 static void
 test_chances(void)
 {
@@ -754,7 +794,7 @@ test_chances(void)
 		for (int j = 0; j < n; j++)
 			sum += (double) draw_gap(gaps[i]) + 1;
 		/*
-		 * 256 quantiles omit the tail of the distribution, 0.14 % of its mean
+		 * The 256 quantiles lack the tail of the distribution, which is 0.14 % of its mean.
 		 */
 		ok(near(sum / n, gaps[i], 0.01), "one in %d is one in %.3f", gaps[i], sum / n);
 	}
@@ -770,7 +810,7 @@ static const CallCost some_cost = {
 	.whole_ns = 23, .server_ns = 52
 };
 
-/* Returns the margin of the cost within a node's calls. */
+/* Returns the margin that the cost of timing causes within a node's own calls. */
 static double
 inside_margin(const NodeEstimate *node, const NodeRecord *record)
 {
@@ -778,7 +818,10 @@ inside_margin(const NodeEstimate *node, const NodeRecord *record)
 		(node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
 }
 
-/* Returns a plan whose arrays have exactly the required size, so that ASan detects overruns. */
+/*
+ * Returns a plan.  Its arrays have exactly the required size, so that ASan detects accesses beyond
+ * them.
+ */
 static PlanEstimate
 new_plan(int nnodes, int nworkers, const CallCost *cost)
 {
@@ -805,7 +848,9 @@ free_plan(PlanEstimate *plan)
 	free(plan->nodes);
 }
 
-/* Makes a random tree: the root is the first node, but a parent may come after its children. */
+/*
+ * Makes a random tree.  The root is the first node.  Other parents may come after their children.
+ */
 static void
 grow(PlanEstimate *plan, bool deep)
 {
@@ -854,7 +899,10 @@ is_below(const PlanEstimate *plan, int i, int ancestor)
 	return false;
 }
 
-/* Measured times are true times plus the cost of timing.  The estimates must be the true times. */
+/*
+ * Tests plan_estimate() with measured times that are true times plus the cost of timing.  The
+ * estimates must be the true times.
+ */
 static void
 test_truth(void)
 {
@@ -892,7 +940,7 @@ test_truth(void)
 				node->leader.calls = node->leader.timed = node->leader.loops;
 			node->leader.variance = 1000 * uniform();
 		}
-		/* some nodes, and all nodes below them, are not executed */
+		/* Some nodes are not executed, nor the nodes below them. */
 		for (int i = 1; i < n; i++)
 		{
 			if (below(10) > 0)
@@ -971,7 +1019,8 @@ test_truth(void)
 			if (i == 0)
 			{
 				/*
-				 * variance of the measured time before the cost and the time outside are subtracted
+				 * Variance of the root's measured time, before the sum of this time and the time
+				 * outside is made equal to the time of the run.
 				 */
 				double		prior = node->leader.variance + (inside * inside + cost * cost) /
 					pow(NORMAL_975, 2);
@@ -986,7 +1035,9 @@ test_truth(void)
 			else
 				variance += inside * inside;
 			self_variance += inside * inside;
-			/* the true times satisfy all conditions, so reconciling changes nothing */
+			/*
+			 * The true times fulfil all conditions, so they are not adjusted.
+			 */
 			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
 			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
 													 (node->kind == NODE_WHOLE ?
@@ -1018,13 +1069,16 @@ test_truth(void)
 }
 
 /*
- * Makes a CTE of two nodes that two scans below the root read, and that is executed once more at
- * the end.
+ * Makes a plan with a CTE of two nodes.  Two scans below the root read it, and it is executed once
+ * more after the run.
  */
 static PlanEstimate
 shared_plan(const CallCost *cost, bool times)
 {
-	/* 0 Append, 1 and 2 scans, 3 the CTE's root, 4 its child; 5 and 6 are the scans' parts of 3 */
+	/*
+	 * Nodes: 0 Append, 1 and 2 scans, 3 root of the CTE, 4 its child. 5 and 6 are the parts of node
+	 * 3's time that belong to the scans 1 and 2.
+	 */
 	PlanEstimate plan = new_plan(7, 0, cost);
 	static const int parents[] = {-1, 0, 0, 1, 3, 1, 2};
 	static const double totals[] = {70000, 15000, 45000, 60000, 20000, 10000, 40000};
@@ -1070,7 +1124,10 @@ test_shared(void)
 	ok(near(plan.nodes[0].self_ns, 10000, 1e-9), "the node above the scans");
 	free_plan(&plan);
 
-	/* 10 loops whose first calls take 50000 of 60000 */
+	/*
+	 * The times of the parts are unknown.  The CTE has 10 loops, whose first calls take 50000 of
+	 * 60000.
+	 */
 	plan = shared_plan(&no_cost, false);
 	plan.nodes[3].leader.first_ns = 50000;
 	plan.as_it_is = true;
@@ -1081,7 +1138,8 @@ test_shared(void)
 	free_plan(&plan);
 
 	/*
-	 * 400 timed calls in the CTE, whose cost is divided between the scans in proportion to its time
+	 * Timing of 400 calls in the CTE has a cost.  It is divided between the scans as the time of
+	 * the CTE is.
 	 */
 	plan = shared_plan(&some_cost, true);
 	for (int i = 0; i < 7; i++)
@@ -1096,7 +1154,7 @@ test_shared(void)
 	ok(near(plan.overhead_ns, (101 + 31 + 71 + 100 + 300) * 37, 1e-12), "and parts cost nothing besides");
 	free_plan(&plan);
 
-	/* a scan that takes less than its part of the CTE */
+	/* One scan takes less time than its part of the CTE. */
 	plan = shared_plan(&no_cost, true);
 	plan.nodes[1].leader.total_ns = 4000;
 	plan_estimate(&plan);
@@ -1110,15 +1168,15 @@ test_shared(void)
 	free_plan(&plan);
 }
 
-/* Tests an Aggregate over a Gather, which is over a join with an InitPlan. */
+/* Tests a plan with workers: an Aggregate above Gather, and below it a join with an InitPlan. */
 static void
 test_workers(void)
 {
-	/* 0 Aggregate, 1 Gather, 2 Nested Loop, 3 Scan, 4 Hash */
+	/* Nodes: 0 Aggregate, 1 Gather, 2 Nested Loop, 3 Scan, 4 Hash */
 	PlanEstimate plan = new_plan(5, 2, &some_cost);
 	static const int parents[] = {-1, 0, 1, 2, 2};
 	double		total[3][5] = {
-		{100000, 90000, 30000, 20000, 5000},	/* the leader */
+		{100000, 90000, 30000, 20000, 5000},	/* leader; the next rows are workers */
 		{0, 0, 80000, 60000, 4000},
 		{0, 0, 70000, 65000, 1000},
 	};
@@ -1179,7 +1237,7 @@ test_workers(void)
 	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "what is left is outside");
 	free_plan(&plan);
 
-	/* a parent may come after its child, as with an InitPlan */
+	/* A parent that comes after its child, as with an InitPlan */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[1].parent = 3;
 	plan.nodes[2].parent = 0;
@@ -1194,15 +1252,17 @@ test_workers(void)
 }
 
 /* ---------------------------------------------------------------------
- * Reconciling.
+ * Reconciling: times that contradict each other are changed until certain conditions hold, for
+ * example that no node takes less time than its children together.
  */
 
 #define MAX_SMALL	6
 
 /*
- * Finds the smallest change that satisfies all conditions, by brute force.  For each set of
- * conditions, projects the times to equality in these conditions; the nearest valid projection is
- * the result.  x[n] is the time outside, if it was sampled.
+ * Finds the smallest change of the times with which all conditions hold, by brute force.  For each
+ * subset of the conditions, makes its conditions equalities, and finds the nearest such times.  Of
+ * these, the nearest ones that fulfil all conditions are the result.  If the time outside was
+ * sampled, it is x[n].
  */
 static void
 nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
@@ -1214,7 +1274,10 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 	double		least = INFINITY;
 	int			nrows = n + 1 + sampled;
 
-	/* conditions: row * x >= limit; with a sampled outside, the last one is an equation */
+	/*
+	 * A condition is: row * x >= limit.  If the time outside was sampled, the last condition is an
+	 * equation.
+	 */
 	for (int i = 0; i < n; i++)
 	{
 		rows[i][i] = 1;
@@ -1260,7 +1323,9 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 			for (int l = 0; l < n + sampled; l++)
 				m[i][k] -= rows[which[i]][l] * t[l];
 		}
-		/* Gauss-Jordan elimination; skips singular sets */
+		/*
+		 * Gauss-Jordan elimination.  Skips subsets without a unique solution.
+		 */
 		for (int i = 0; i < k && good; i++)
 		{
 			int			pivot = i;
@@ -1314,7 +1379,10 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 	}
 }
 
-/* Returns whether all conditions hold, except for untimed nodes and Gather. */
+/*
+ * Returns whether a plan's times fulfil all conditions.  Not for plans with untimed nodes or with
+ * Gather.
+ */
 static bool
 holds(const PlanEstimate *plan, double tolerance)
 {
@@ -1339,7 +1407,7 @@ test_one_condition(void)
 {
 	PlanEstimate plan = new_plan(4, 0, &no_cost);
 
-	/* 3 is below 2, and both 1 and 2 below 0 */
+	/* Node 3 is below node 2; nodes 1 and 2 are below node 0. */
 	plan.nodes[2].parent = 0;
 	plan.nodes[3].parent = 2;
 	for (int i = 0; i < 4; i++)
@@ -1361,7 +1429,7 @@ test_one_condition(void)
 	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
 	free_plan(&plan);
 
-	/* the same times, without reconciliation */
+	/* Times that contradict each other, without reconciliation */
 	plan = new_plan(2, 0, &no_cost);
 	plan.nodes[0].leader.total_ns = 100;
 	plan.nodes[1].leader.total_ns = 130;
@@ -1375,7 +1443,9 @@ test_one_condition(void)
 	   	"as it is");
 	free_plan(&plan);
 
-	/* the root's time and the time outside must add up to the run's time */
+	/*
+	 * The root's time and the time outside must add up to the time of the run.
+	 */
 	for (int i = 0; i < 4; i++)
 	{
 		double		run = (double[]) {220, 120, 100, 20}[i];
@@ -1388,7 +1458,9 @@ test_one_condition(void)
 		plan.outside_variance = 1;
 		plan.run_ns = run;
 		plan_estimate(&plan);
-		/* the root gets 3/4 of the missing time, but the time outside is not below 0 */
+		/*
+		 * The root gets 3/4 of the missing time, but the time outside must not become negative.
+		 */
 		root = 150 + 0.75 * (run - 200);
 		root = root > run ? run : root;
 		ok(near(plan.nodes[0].total_ns, root, 1e-12) && near(plan.outside_ns, run - root, 1e-9) &&
@@ -1459,7 +1531,7 @@ test_nearest(void)
 	ok(worst < 1e-3, "it is the least change in terms of variances: off by %g at most", worst);
 }
 
-/* Tests conditions that require changes of many nodes. */
+/* Tests contradictions that require changes of many nodes. */
 static void
 test_far(void)
 {
@@ -1467,7 +1539,8 @@ test_far(void)
 	PlanEstimate plan;
 
 	/*
-	 * each node is measured as longer than its parent, so all get the same time
+	 * Each node's measured time is longer than that of its parent.  The result is the mean for all
+	 * of them.
 	 */
 	for (int d = 0; d < LENGTH(depths); d++)
 	{
@@ -1488,7 +1561,7 @@ test_far(void)
 		free_plan(&plan);
 	}
 
-	/* an uncertain root that cannot take as long as its child */
+	/* An uncertain root that takes less time than its child */
 	plan = new_plan(2, 0, &no_cost);
 	plan.nodes[0].leader.total_ns = 90;
 	plan.nodes[0].leader.variance = 1e6;
@@ -1500,7 +1573,9 @@ test_far(void)
 	   "no child takes longer than the run: %.9f", plan.nodes[1].total_ns);
 	free_plan(&plan);
 
-	/* no time has a variance, but the times contradict each other, so some must change */
+	/*
+	 * The times contradict each other.  None of them has a variance, but some must be changed.
+	 */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 4; i++)
@@ -1514,7 +1589,7 @@ test_far(void)
 	   "children share what their parent has: %.9f, %.9f", plan.nodes[1].total_ns, plan.nodes[2].total_ns);
 	free_plan(&plan);
 
-	/* certain values remain, uncertain ones change */
+	/* Exact times are not changed if changing the uncertain ones suffices. */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 3; i++)
@@ -1526,7 +1601,9 @@ test_far(void)
 	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
 	free_plan(&plan);
 
-	/* changing only the uncertain value would make it negative, so others must change, too */
+	/*
+	 * Changing only the uncertain time would make it negative.  So others are changed, too.
+	 */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 3; i++)
@@ -1575,13 +1652,13 @@ test_others(void)
 	   "the system's figures do not decrease");
 }
 
-/* Tests which self times are reported as unknown. */
+/* Tests which self times are reported as unknown because their margin is too large. */
 static void
 test_unknown(void)
 {
 	static const CallCost no_cost;
 
-	/* a node's share of the query and its margin, in percent */
+	/* self time of a node and its margin, in percent of the query */
 	static const struct
 	{
 		double		self;
@@ -1598,7 +1675,8 @@ test_unknown(void)
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
 
 		/*
-		 * the child's time is exact, so the root's self time has the margin of the root's total
+		 * The time of the child is exact.  So the margin of the root's self time is that of its
+		 * total.
 		 */
 		for (int j = 0; j < 2; j++)
 		{
@@ -1618,17 +1696,22 @@ test_unknown(void)
 	}
 }
 
-/* Tests the margin of a share, which sampling and the cost of timing of the whole query cause. */
+/*
+ * Tests the margin of a share.  It has two causes: sampling, and the uncertainty of the query's
+ * whole time, from which the cost of timing was subtracted.
+ */
 static void
 test_share(void)
 {
 	static const struct
 	{
-		double		self;		/* in percent of the whole */
-		double		sampling;	/* margin in percent of the whole */
-		double		margin;		/* margin of the share in percent; NAN: unknown */
+		double		self;		/* self time in percent of the whole */
+		double		sampling;	/* its margin in percent of the whole */
+		double		margin;		/* expected margin of the share in percent; NAN: unknown */
 	}			cases[] = {
-		/* the whole time is measured, so it does not vary with the sampled self time */
+		/*
+		 * the whole time was measured, so the margin is that of the self time
+		 */
 		{50, 5, 5}, {100, 5, 5}, {10, 2, 2}, {0.5, 0.2, 0.2},
 		{50, 51, NAN},
 	};
@@ -1662,8 +1745,8 @@ test_share(void)
 	}
 
 	/*
-	 * 1000 calls of 20 ns in a run of 120 us: the query takes 100 us with a margin of 10 %, and the
-	 * root takes half of that
+	 * In a run of 120 us, 1000 calls were timed at a cost of 20 ns each.  So the query takes 100
+	 * us, with a margin of 10 %.  The root takes half of it.
 	 */
 	for (int given = 0; given < 2; given++)
 	{
@@ -1698,7 +1781,7 @@ test_anything(void)
 	for (int round = 0; round < 5000; round++)
 	{
 		int			n = round == 0 ? 2000 : 1 + below(40);
-		bool		plain = below(2);	/* no workers and no untimed nodes */
+		bool		plain = below(2);	/* has neither workers nor untimed nodes */
 		int			nworkers = plain ? 0 : below(4);
 		PlanEstimate plan = new_plan(n, nworkers, below(4) == 0 ? &no_cost : &some_cost);
 		double		self = 0;

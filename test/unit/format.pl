@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# Checks that make indent would change nothing, that typedefs.list, which pgindent reads, has the types
-# of src/, and that lines of C and Markdown have at most 100 columns.  The first check needs PostgreSQL
-# 19's pgindent, and is skipped without.
+# Checks the format of the sources: make indent would change nothing; typedefs.list, which pgindent
+# reads, lists the types of src/; and lines of C and Markdown have at most 100 columns. The first
+# check needs pgindent of PostgreSQL 19, and is skipped without it.
 
 use strict;
 use warnings;
@@ -20,8 +20,8 @@ sub read_file
 	return scalar <$in>;
 }
 
-# Types that src/ defines and uses.  In a typedef, the name of a struct or enum follows the braces, that of a function pointer
-# is in (*name), and any other name is the last word.
+# Types that src/ both defines and uses. In a typedef, the name of a struct or an enum is after the
+# braces. The name of a function pointer is in (*name). All other names are the last word.
 my %defined;
 my %seen;
 foreach my $file (glob('src/*.[ch] src/*/*.[ch]'))
@@ -48,7 +48,7 @@ is("@missing", '', 'typedefs.list lacks no type of src/');
 is("@superfluous", '', 'typedefs.list has no other types');
 is("@listed[@unsorted]", '', 'typedefs.list is sorted, each type once');
 
-# Maximum width of a line, with tabs of four columns.
+# Maximum width of a line in columns, where tabs have four columns.
 my $most_columns = 100;
 
 sub columns
@@ -60,8 +60,9 @@ sub columns
 	return length $line;
 }
 
-# Returns the lines of a file that are too long.  In C, does not count strings, because messages stay
-# on one line.  In Markdown, does not count tables, blocks of code or output, and links.
+# Returns the lines of a file that are too long. In C, does not count strings, because a message
+# must be on one line. In Markdown, does not count tables, blocks of code or output, and targets of
+# links.
 sub wide_lines
 {
 	my ($file) = @_;

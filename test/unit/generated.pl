@@ -1,6 +1,7 @@
 #!/usr/bin/env perl
-# Checks that generated files are up to date: the install scripts, the files of monitoring/, and those of debian/ that
-# pg_buildext makes of *.in.  Also checks the rules for the sources of the portable edition.
+# Checks that generated files are up to date: the install scripts, the files of monitoring/, and the
+# files of debian/ that pg_buildext makes from *.in. Also checks rules for the sources of the
+# portable edition.
 
 use strict;
 use warnings;
@@ -20,7 +21,8 @@ sub text
 	return scalar <$in>;
 }
 
-# Runs a generator, and returns the committed files below a directory that differ from what it writes.
+# Runs a generator. Returns the files that it writes whose committed version, below a directory, is
+# different.
 sub stale
 {
 	my ($generator, $below) = @_;
@@ -44,7 +46,7 @@ foreach my $file (sort glob('portable/src/*.sql'))
 {
 	my $source = text($file);
 
-	# Remove comments, but keep their line breaks.
+	# Removes comments, but not their line breaks.
 	$source =~ s{--.*|/\*.*?\*/}{$& =~ tr/\n//cdr}egs;
 	my $line = sub { return "$file:" . (1 + (substr($source, 0, $_[0]) =~ tr/\n//)) };
 

@@ -1,4 +1,7 @@
-/* granularity_test: finding a clock's step, for any values of the clock and in bounded time. */
+/*
+ * granularity_test: granularity() finds the step of a clock from the advances between its readings,
+ * whatever they are, and within a bounded time.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,7 +20,7 @@ uniform(void)
 }
 
 /*
- * Generates advances in ns of a clock whose counter has a given step.  The delays are from "least"
+ * Stores advances in ns of a clock with a given step.  The delays between readings are from "least"
  * to "least" + "spread"; one in "many" is "times" as long.
  */
 static void
@@ -48,7 +51,7 @@ is_step(int n, double expected, const char *what)
 	ok(fabs(found / expected - 1) < 5e-4, "%s: %.4f, found %.4f", what, expected, found);
 }
 
-/* Tests the steps of well-known clocks: scaled TSC, Arm, HPET, ACPI timer, PIT. */
+/* Tests the steps in ns of well-known clocks: scaled TSC, Arm counters, HPET, ACPI timer, PIT. */
 static void
 known_steps(void)
 {
@@ -74,8 +77,8 @@ known_steps(void)
 }
 
 /*
- * Tests a traced process: a system call of about 26.5 us, sometimes longer, precedes each reading,
- * so that the time suffices only for few readings.
+ * Tests a process that is traced, for example by strace.  Each reading is a system call of about
+ * 26.5 us, and some take longer.  So there is time only for few readings.
  */
 static void
 traced(void)
@@ -88,7 +91,10 @@ traced(void)
 	is_step(180, 10.01, "traced, in 5 ms");
 }
 
-/* Tests that no period is found in a clock with a step of 1 and disturbed readings. */
+/*
+ * Tests clocks with a step of 1, some of whose readings are disturbed.  No longer step must be
+ * found.
+ */
 static void
 no_step(void)
 {
@@ -114,8 +120,8 @@ no_step(void)
 }
 
 /*
- * Tests that the search is bounded for any values.  Evaluating all frequencies would take hours or
- * years.
+ * Tests that the time of the search is bounded for any values.  Trying all possible steps would
+ * take hours or years.
  */
 static void
 bounded(void)
@@ -133,7 +139,7 @@ bounded(void)
 			advances[j] = (uint64_t) exp(uniform() * log(spreads[i]));
 		is_step(N, 1, "random advances of any size");
 	}
-	/* as many distances of each size as possible */
+	/* Values with as many differences of each size as possible */
 	for (int j = 0; j < N; j++)
 	{
 		advances[j] = 1;

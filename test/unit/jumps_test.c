@@ -1,5 +1,6 @@
 /*
- * jumps_test: every step of a clock is found, and nothing else is found.
+ * jumps_test: jumps.c must find each step of a clock relative to the reference clock, with its
+ * size, and nothing else.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define LOOKS	400
 
-/* Simulated observations, about a millisecond apart. */
+/* Feeds jumps.c with simulated observations, usually about a millisecond apart. */
 static Jumps jumps;
 static int64_t number;
 static double found_ns;			/* sum of the reported steps */
@@ -49,12 +50,15 @@ add(double passed_ns, double rate, double step_ns, double backward_ns)
 {
 	JumpsInterval interval = {++number, passed_ns, 0, 400, backward_ns};
 
-	/* adds an error within the bound */
+	/* Adds a random error within the stated bound. */
 	interval.lead_ns = passed_ns * rate + step_ns + (uniform() - 0.5) * 2 * interval.doubt_ns;
 	jumps_add(&jumps, &interval);
 }
 
-/* Returns the length of an interval: usually a sleep, sometimes almost no time or a long wait. */
+/*
+ * Returns the length of an interval in ns: usually a sleep, sometimes nearly no time, sometimes a
+ * long wait.
+ */
 static double
 some_time(void)
 {
@@ -83,14 +87,16 @@ test_honest(void)
 		ok(nothing(), "rate %g: no step", rates[i]);
 	}
 
-	/* NTP changes the rate */
+	/* NTP changes the rate of the clock. */
 	start();
 	for (int j = 0; j < 1000; j++)
 		add(1e7, j < 300 ? 500e-6 : j < 305 ? -500e-6 : 100e-6, 0, 0);
 	jumps_end(&jumps);
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
-	/* even if only one side of the step has observations */
+	/*
+	 * The rate changes at any place, also next to the first or the last observation.
+	 */
 	for (int at = 1; at < 30; at++)
 	{
 		for (int part = 0; part <= 10; part++)
@@ -103,7 +109,7 @@ test_honest(void)
 		}
 	}
 
-	/* few intervals, no interval, or intervals without length */
+	/* Few intervals, none, or intervals without length */
 	for (int n = 0; n < 40; n++)
 	{
 		start();
@@ -113,7 +119,7 @@ test_honest(void)
 		ok(nothing(), "%d intervals", n);
 	}
 
-	/* the reference clock stands still, but the clock advances */
+	/* The reference clock stands still, but the clock advances. */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(0, 0, 1e6, 0);
@@ -134,7 +140,7 @@ test_steps(void)
 			JumpsCount *count = sign > 0 ? &jumps.warps : &jumps.lags;
 			JumpsCount *other = sign > 0 ? &jumps.lags : &jumps.warps;
 
-			/* one step at any place */
+			/* One step, at any place */
 			for (int at = 0; at < LOOKS; at += at < 20 || at > LOOKS - 20 ? 1 : 20)
 			{
 				start();
@@ -146,7 +152,7 @@ test_steps(void)
 				   "its size: %g", found_ns);
 			}
 
-			/* many steps */
+			/* Many steps */
 			start();
 			for (int j = 0; j < LOOKS; j++)
 				add(1e6, 0, j % 10 == 5 ? size : 0, 0);
@@ -154,7 +160,7 @@ test_steps(void)
 			ok(count->count == LOOKS / 10 && other->count == 0, "%g ns every 10: %ld", size, (long) count->count);
 		}
 
-		/* a step and its return, one or more intervals apart */
+		/* A step and its return, one or more intervals later */
 		for (int apart = 1; apart < 5; apart++)
 		{
 			start();
@@ -165,7 +171,7 @@ test_steps(void)
 		}
 	}
 
-	/* also if the rates of the clocks are very different */
+	/* Steps of clocks whose rates are very different */
 	for (int i = 0; i < 4; i++)
 	{
 		double		size = i % 2 == 0 ? 3e5 : -3e5;
@@ -178,7 +184,7 @@ test_steps(void)
 		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "%g ns at an odd rate", size);
 	}
 
-	/* a step of several intervals counts once */
+	/* A step that takes several intervals counts once. */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, j >= 100 && j < 103 ? -1 : 0, 0, 0);
@@ -186,7 +192,7 @@ test_steps(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for three intervals: %ld, %g",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 
-	/* also if the step includes an observation that is too short */
+	/* The same if one of these intervals is very short */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
@@ -198,7 +204,9 @@ test_steps(void)
 static void
 test_backward(void)
 {
-	/* a backward step in readings, in the previous interval or in this one */
+	/*
+	 * A backward step in the readings.  The lead shows it in the same interval or in the next one.
+	 */
 	for (int before = 0; before < 2; before++)
 	{
 		start();
@@ -210,14 +218,16 @@ test_backward(void)
 		ok(fabs(found_ns + 5e6) < 2000, "and it is told of");
 	}
 
-	/* a single wrong reading */
+	/* A single wrong reading */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, 0, j == 200 ? 5e6 : 0);
 	jumps_end(&jumps);
 	ok(nothing(), "there and back between two observations");
 
-	/* a backward step and a larger lag together */
+	/*
+	 * A backward step in the readings, and a larger change of the lead: the rest is a lag.
+	 */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, j == 200 ? -9e6 : 0, j == 200 ? 4e6 : 0);
@@ -225,7 +235,7 @@ test_backward(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the rest is a lag: %g", jumps.lags.max_ns);
 }
 
-/* Tests a coarse clock, whose rate is not visible between two observations. */
+/* Tests a coarse clock.  Between two observations, its ticks hide its rate. */
 static void
 test_nominal(void)
 {
@@ -248,8 +258,8 @@ test_nominal(void)
 }
 
 /*
- * A clock that is 200 ppm fast and stands still repeatedly.  Observations are rare and irregular,
- * as on a busy machine.
+ * A clock that is 200 ppm fast and stands still for a while at the beginning of each EVERY_NS.
+ * Observations are rare and irregular, as on a busy machine.
  */
 
 #define MOST_PAIRS	1200
@@ -267,7 +277,7 @@ found_at(void *arg, const JumpsInterval *interval, double size_ns, double bound_
 	doubts_ns[interval->number] += bound_ns;
 }
 
-/* Returns the lead of such a clock at this time. */
+/* Returns the lead of this clock relative to the reference clock. */
 static double
 lead_at(double time_ns, double still_ns)
 {
@@ -276,7 +286,10 @@ lead_at(double time_ns, double still_ns)
 	return time_ns * 200e-6 - (floor(time_ns / EVERY_NS) * still_ns + fmin(into, still_ns));
 }
 
-/* Simulates clock_drift()'s observations of a second: at least 30, at most most_ms apart. */
+/*
+ * Simulates the observations of clock_drift() in a second: at least 30, and at most most_ms apart.
+ * Returns their number.
+ */
 static int
 observations_of_still(double still_ns, double least_ms, double most_ms)
 {
@@ -307,7 +320,7 @@ observations_of_still(double still_ns, double least_ms, double most_ms)
 			jumps_add(&jumps, &interval);
 		}
 		n++;
-		/* some follow each other immediately */
+		/* Some observations follow each other at once. */
 		time_ns += uniform() < 0.1 ? 5e3 + 1e5 * uniform() :
 			1e6 * least_ms * pow(most_ms / least_ms, uniform());
 	}
@@ -337,8 +350,8 @@ test_still(void)
 				int			off = 0;
 
 				/*
-				 * if the clock stands still in each interval, it is only
-				 * slow, and no step is found
+				 * If the clock stands still in each interval, it seems to be slow, and no step is
+				 * found.
 				 */
 				if (steady && mosts[m] >= 200 && stills[s] < 30e6)
 					continue;
@@ -354,8 +367,8 @@ test_still(void)
 					off += fabs(rest_ns) > pairs[n - 1].doubt_ns + 400;
 				}
 				/*
-				 * the tolerance is large: in such long intervals, stops of a
-				 * third of the time hide many steps
+				 * The tolerance is large for long stops and long intervals: the clock stands still
+				 * for a third of the time, which hides many steps.
 				 */
 				ok(fmax(warped, fmax(missed, off)) <=
 				   (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Checks that the sources and the manual have no private metaphors, only the field's terms.
+# Checks that the sources and the manual do not use certain metaphors, but the terms of the field.
 
 use strict;
 use warnings;
@@ -9,8 +9,8 @@ use Test::More;
 
 chdir(dirname($0) . '/../..') or die "$0: $!\n";
 
-# A pattern, and the terms to use instead.  For words that also have an ordinary meaning, the pattern
-# matches only the metaphor: a virtual machine may be a guest, and a test passes.
+# Patterns, and the terms to use instead. Some words also have an ordinary meaning: a virtual
+# machine may be a guest, and a test passes. Their patterns match only the metaphor.
 my @words = (
 	[ qr/\byardsticks?\b/i, 'reference, fixed work' ],
 	[ qr/\bin[ _]passing\b/i, 'name the action' ],
@@ -32,7 +32,7 @@ sub text
 	return scalar <$in>;
 }
 
-# Files of the repository, without those that a build makes, and without the German translation.
+# All files of the repository, except for files that a build makes, and for the German translation.
 my @files;
 find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{^\./(?:build|tmp_check|po|\.git|results)$};

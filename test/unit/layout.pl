@@ -1,5 +1,6 @@
 #!/usr/bin/env perl
-# Checks the layout of src/: which files a file may include, that includes form no circle, and the length of files.
+# Checks the layout of src/: which files a file may include, that includes do not form a circle, and
+# the length of files.
 
 use strict;
 use warnings;
@@ -15,7 +16,8 @@ my $most_lines = 600;
 my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
 my %height = map { $layers[$_] => $_ } 0 .. $#layers;
 
-# System headers that src/core may include: those of C and POSIX, of kernels, and of compilers for one architecture.
+# System headers that src/core may include. These are headers of C and POSIX, of kernels, and of
+# compilers for one architecture.
 my $system_header = qr{^(?:
 	(?:assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool
 		|stddef|stdint|stdio|stdlib|stdnoreturn|string|tgmath|threads|time|uchar|wchar|wctype)\.h
@@ -34,13 +36,14 @@ my %is_file = map { $_ => 1 } @files;
 sub layer { my ($path) = @_; return $path =~ m{^([^/]+)/[^/]+$} ? $1 : $path; }
 sub stem { my ($path) = @_; $path =~ s/\.[ch]$//; return $path; }
 
-# Returns the file of src/ that an #include names.  Searches like the compiler: beside the including file, then below src/.
+# Returns the file of src/ that an #include names. Searches as the compiler does: first in the
+# directory of the including file, then in src/.
 sub resolve
 {
 	my ($file, $included) = @_;
 	my @candidates = map { canonpath($_) } (dirname($file) . "/$included", $included);
 
-	# canonpath does not resolve a/../b.
+	# Removes "a/..", which canonpath() keeps.
 	foreach (@candidates) { 1 while s{[^/]+/\.\./}{}; }
 	my ($found) = grep { $is_file{$_} } @candidates;
 	return $found;
@@ -74,7 +77,8 @@ foreach my $file (@files)
 	close($in);
 }
 
-# Depth-first search for circles.  A grey file is on the current path, so an include of it closes a circle.
+# Depth-first search for circles. A file is grey while the search is below it. So an include of a
+# grey file closes a circle.
 my (%colour, @circles);
 
 sub visit

@@ -1,4 +1,7 @@
-/* outliers_test: outliers are found; regular figures are reported as rarely as is stated. */
+/*
+ * outliers_test: outlier_limits() finds outliers, and calls regular values outliers as rarely as it
+ * states.
+ */
 #include <math.h>
 
 #include "core/stats.h"
@@ -7,7 +10,7 @@
 
 static uint64_t state = 20;
 
-/* Box-Muller transform. */
+/* Returns a normally distributed number, by the Box-Muller transform. */
 static double
 normal(void)
 {
@@ -18,7 +21,7 @@ normal(void)
 
 /*
  * Simulates fleets of n servers, of which "odd" are outliers.  Counts the fleets in which a regular
- * server is reported, and those in which all outliers are reported.
+ * server is called an outlier, and those in which all outliers are found.
  */
 static void
 fleets(int rounds, int n, int odd, double by, double all, int *wrong, int *found)

@@ -1,11 +1,12 @@
 #!/usr/bin/env perl
-# Checks that src/explain/plan_shape.c has one row for every type of plan node that this PostgreSQL
-# executes, unless the type is listed below. Reads the server's headers; prints TAP.
+# Checks that src/explain/plan_shape.c has one row for each type of plan node that this PostgreSQL
+# executes, except for the types listed below. Reads the types from the server's headers. Prints
+# TAP.
 
 use strict;
 use warnings;
 
-# Types of nodes without a row in plan_shape.c, for which clocktiming assumes nothing.
+# Types of nodes without a row in plan_shape.c. clocktiming assumes nothing about them.
 my %default = ();
 
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -28,7 +29,8 @@ if (!defined $nodes)
 }
 my $table = contents('src/explain/plan_shape.c') // die "src/explain/plan_shape.c: $!\n";
 
-# The state struct of a plan node begins with PlanState, or with a struct that begins with PlanState.
+# First member of each struct. The state struct of a plan node begins with PlanState, or with
+# another struct that begins with PlanState.
 $nodes =~ s{/\*.*?\*/}{}gs;
 my %base = ($nodes =~ /^(?:typedef\s+)?struct\s+(\w+)\s*\{\s*(?:pg_node_attr\([^)]*\)\s*)?(\w+)\s+\w+\s*;/gm);
 

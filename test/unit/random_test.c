@@ -1,6 +1,6 @@
 /*
- * random_test: the random gaps between the instants of a throttled run, without a clock; and the
- * sampler's figures of instants, intervals, and the events between them.
+ * random_test: random gaps between the instants of a throttled run, tested without a clock.  Also
+ * what the sampler counts in such a run: instants, intervals, and events between them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,10 @@
 
 #define DRAWS		10000000
 
-/* Compares the first values of xorshift64* for the seed 1 with independently computed ones. */
+/*
+ * Compares the first values of xorshift64* for the seed 1 with values that were computed by another
+ * program.
+ */
 static void
 generator(void)
 {
@@ -65,9 +68,14 @@ distribution(uint64_t state)
 	variance = squares / DRAWS - mean * mean;
 	correlation = products / DRAWS;
 
-	/* 0.1 % is about three standard errors; the seed is constant */
+	/*
+	 * 0.1 % is about three standard errors.  The seed is constant, so the result is always the
+	 * same.
+	 */
 	ok(fabs(mean - 1) < 0.001, "the mean of ten million gaps is within 0.1 %%: %.6f", mean);
-	/* the variance of the variance of an exponential distribution is 8 / n */
+	/*
+	 * The variance of the estimated variance of an exponential distribution is 8 / n.
+	 */
 	ok(fabs(variance - 1) < 6 * sqrt(8.0 / DRAWS), "the variance is 1: %.6f", variance);
 	ok(fabs(correlation) < 6 / sqrt(DRAWS), "no gap depends on the one before: %.6f", correlation);
 	ok(sane, "no gap is zero, negative or infinite: %g to %g", least, most);
@@ -80,7 +88,7 @@ distribution(uint64_t state)
 	ok(tail, "gaps above 1 to 9 times the mean are as frequent as they ought to be");
 }
 
-/* Returns the state after which xorshift64* returns z (not 0), by its inverse. */
+/* Returns the state after which xorshift64* returns z, which is not 0.  Inverts the generator. */
 static uint64_t
 state_before(uint64_t z)
 {
@@ -98,7 +106,7 @@ exponential_of(uint64_t random)
 	return random_exponential(&state);
 }
 
-/* Tests extreme gaps, which do not occur in ten million draws. */
+/* Tests the shortest and the longest gap, which do not occur in ten million random ones. */
 static void
 ends(void)
 {
@@ -255,7 +263,7 @@ intervals(void)
 	ok(late, "no interval ends before its edge");
 	ok(readings > 1000, "readings of all");
 
-	/* a pause between intervals is not a gap */
+	/* A pause between two intervals does not count as a gap. */
 	sampler_clear(&run);
 	pause_ms(100);
 	sampler_resume(&run);

@@ -1,11 +1,12 @@
-# Writes rank_reference.h: results of R's wilcox.test() for 200 pairs of data sets that rank_test.c
-# generates again. Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
+# Writes rank_reference.h: results of R's wilcox.test() for 200 pairs of data sets, which
+# rank_test.c makes again. Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
 #
-# p and the interval are those of wilcox.test(b, a, conf.int = TRUE) with its defaults, except that
-# the roots of the interval are found to 1e-12 instead of 1e-4. If there are too few values for the
-# confidence, the interval is NAN; R would return the range of all differences. The shift is the
-# median of all differences. Without the exact distribution, R's own estimate is any point between
-# the two differences in the middle, which this script checks.
+# p and the interval are those of wilcox.test(b, a, conf.int = TRUE) with its defaults. But the ends
+# of the interval are computed to 1e-12 instead of 1e-4. If there are too few values for the
+# confidence, the interval is NAN. R would return the range of all differences.
+#
+# The shift is the median of all differences. R's own estimate, without the exact distribution, is
+# any point between the two differences in the middle. This script checks that.
 
 draw <- function(seed, n, shape, offset) {
 	s <- seed
@@ -27,7 +28,7 @@ cat("/* By rank_reference.R, ", R.version.string, ". */\n", sep = "")
 set.seed(17)
 for (i in 0:199) {
 	shape <- i %% 5
-	# depends only on the seed i, not on R's random numbers
+	# Depends only on i, not on R's random numbers.
 	pick <- function(from, k) from[1 + (i * 7919 + k * 104729) %% length(from)]
 	n <- pick(sizes[[1 + (i %/% 5) %% 3]], 1)
 	m <- if (i %% 4 == 0) n else pick(sizes[[1 + (i %/% 15) %% 3]], 2)
@@ -46,7 +47,8 @@ for (i in 0:199) {
 	if (grepl("exact", test$method)) {
 		if (qwilcox(half, m, n) == 0) ends <- c(NaN, NaN)
 	} else {
-		# the largest statistic of the normal approximation, which occurs if all values of b exceed those of a
+		# The interval is NAN if not even the largest possible statistic of the normal approximation
+		# is significant. It is that of sets in which all values of b exceed those of a.
 		pairs <- as.double(n) * m
 		groups <- c(table(a), table(b))
 		sigma <- sqrt(pairs / 12 * (n + m + 1 - sum(groups^3 - groups) / ((n + m) * (n + m - 1))))

@@ -1,6 +1,6 @@
 /*
- * rank_test: compares shifts between data sets, their intervals and p-values with R.  Also tests
- * the selection of the k-th of all pairwise differences.
+ * rank_test: shifts between data sets, their confidence intervals and p-values by rank_test(),
+ * compared with those of R.  Also the selection of the k-th of all pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ typedef struct Reference
 	int			a_n;
 	int			b_n;
 	double		offset;
-	double		percent;		/* confidence */
+	double		percent;		/* confidence in percent */
 	double		shift;
 	double		low;
 	double		high;
@@ -39,7 +39,7 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the same data as draw() of rank_reference.R, sorted. */
+/* Returns the data of draw() in rank_reference.R, sorted. */
 static double *
 draw(int64_t seed, int n, int shape, double offset)
 {
@@ -59,7 +59,10 @@ draw(int64_t seed, int n, int shape, double offset)
 	return x;
 }
 
-/* Compares values relative to the spread of the differences, because a value may be near 0. */
+/*
+ * Returns whether two values agree.  The difference is relative to the spread of the differences
+ * ("unit"), because values may be near 0.
+ */
 static bool
 near(double value, double wanted, double unit)
 {
@@ -110,7 +113,7 @@ beside_r(void)
 	ok(exact > 30 && tied > 30, "%d data sets with the exact distribution, %d with ties", exact, tied);
 }
 
-/* Number of passes over the data that the latest selection made. */
+/* Number of passes over the data in the latest selection */
 static int	passes;
 
 static void
@@ -119,7 +122,7 @@ count_pass(void)
 	passes++;
 }
 
-/* Tests cases that are difficult for bisection or for faster methods. */
+/* Tests data for which bisection, or faster methods of selection, are slow. */
 static void
 selection(void)
 {
@@ -172,15 +175,17 @@ special_cases(void)
 	ok(rank_test(&pair, 0.5, 0.5).k == 1, "but at 50 %%");
 	test = rank_test(&same, 0.95, 0.05);
 	ok(isnan(test.p_value) && test.k == 0, "nothing varies");
-	/* p is 0.1, which is not less than 1 - 0.9, so 90 % has no interval */
+	/*
+	 * p is 0.1, which is not below 1 - 0.9.  So there is no interval of 90 %.
+	 */
 	test = rank_test(&three, 0.9, 0.1);
 	ok(test.p_value == 0.1 && test.k == 0, "on the edge: p = %.17g", test.p_value);
 	ok(rank_test(&three, 0.89, 0.11).k == 1, "beyond the edge");
 	ok(rank_test(&three, 1e-11, 1 - 1e-11).k == 4, "the narrowest interval");
 
 	/*
-	 * half of the values are 0, half are 1: sigma is sqrt(300 * (121 - 4 *
-	 * (30^3 - 30) / (120 * 119))), if ties between the sets are not counted
+	 * Half of the values are 0, half are 1. sigma is sqrt(300 * (121 - 4 * (30^3 - 30) / (120 *
+	 * 119))).  Ties between the two sets are not counted in it.
 	 */
 	for (int i = 0; i < 60; i++)
 		x[i] = y[i] = i / 30;
@@ -188,8 +193,8 @@ special_cases(void)
 	ok(test.k == 1438 && test.p_value == 1, "ties within and between sets: k is %d", (int) test.k);
 
 	/*
-	 * 10^10 differences, whose number needs more than 32 bits; the largest
-	 * difference is far from the others
+	 * 10^10 differences, a number that needs more than 32 bits.  The largest difference is far from
+	 * the others.
 	 */
 	for (int i = 0; i < LENGTH(x); i++)
 	{

@@ -1,6 +1,6 @@
 /*
- * sampler_test: the sampler finds each injected fault of a clock exactly once, and the
- * granularities of counters with known steps.
+ * sampler_test: the sampler must find each injected fault of a clock exactly once, and the
+ * granularity of counters whose steps are known.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +14,22 @@
 #include "tap.h"
 
 /*
- * The clock under test.  It returns true nanoseconds plus an offset, and has a fault at every
- * "period"-th reading, from the reading "from" on.
+ * The clock under test.  It returns the true time plus an offset.  From the reading "from" on, it
+ * has a fault at every "period"-th reading.
  */
 static struct
 {
 	uint64_t	readings;
 	uint64_t	from;
 	uint64_t	period;
-	int64_t		step;			/* added to the offset permanently */
-	int64_t		once;			/* added to one reading */
-	int			still;			/* number of repeated readings */
-	uint64_t	pause_ns;		/* time without readings of this and of the reference clock */
-	double		rate;			/* relative to the true rate */
+	int64_t		step;			/* added to the offset, permanently */
+	int64_t		once;			/* added to one reading only */
+	int			still;			/* number of times that a reading is repeated */
+	uint64_t	pause_ns;		/* pause without readings of any clock */
+	double		rate;			/* rate, relative to the true one */
 	uint64_t	tick_ns;		/* length of a tick in ns */
 	int64_t		offset;
-	int			left;			/* repetitions that remain */
+	int			left;			/* remaining repetitions of a reading */
 	uint64_t	last;
 	uint64_t	injected;
 } fake;
@@ -106,7 +106,10 @@ reset(void)
 	memset(&fake, 0, sizeof(fake));
 	fake.rate = 1;
 	fake.tick_ns = 1;
-	/* begins later, because the start of a run is not compared with the reference clock */
+	/*
+	 * The faults begin later, because the first readings of a run are not compared with the
+	 * reference clock.
+	 */
 	fake.from = 20000;
 }
 
@@ -139,7 +142,10 @@ faults(void)
 
 	reset();
 	fake.period = 5003;
-	/* a step longer than any time off the CPU between two readings */
+	/*
+	 * A step back that is longer than any time in which the process is off the CPU between two
+	 * readings
+	 */
 	fake.step = -1000000000;
 	sample(0.2);
 	ok(tally->backward_steps == fake.injected && fake.injected > 10,
@@ -205,15 +211,17 @@ faults(void)
 	ok(run.granularity_ticks == 0, "a clock that never moves shows no granularity");
 }
 
-/* Tests jumps of a clock in ns, and of a counter of 25 MHz, whose ticks are long. */
+/*
+ * Tests jumps ahead, of a clock with ticks of 1 ns, and of a counter of 25 MHz with ticks of 40 ns.
+ */
 static void
 jumps(uint64_t tick_ns)
 {
 	int64_t		missed;
 
 	/*
-	 * A jump is missed if the process was preempted in the same block of
-	 * readings.  At least one of ten runs must find all jumps.
+	 * A jump is missed if the process loses the CPU in the same block of readings.  At least one of
+	 * ten runs must find all jumps.
 	 */
 	for (int i = 0; i < 10; i++)
 	{
@@ -226,8 +234,7 @@ jumps(uint64_t tick_ns)
 			break;
 	}
 	/*
-	 * On a busy machine each run may miss jumps, but only in blocks with a
-	 * gap.
+	 * On a busy machine, each run may miss jumps, but only in blocks with a gap.
 	 */
 	missed = (int64_t) fake.injected - (int64_t) run.warps.count;
 	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 &&
@@ -243,7 +250,9 @@ jumps(uint64_t tick_ns)
 	fake.period = 1009;
 	fake.step = 5000;
 	sample(0.2);
-	/* no interrupt may be reported as a jump or as part of one */
+	/*
+	 * An interruption of the process must not be reported as a jump or as a part of one.
+	 */
 	ok(run.warps.count <= (int64_t) fake.injected && run.warps.count >= fake.injected * 0.9,
 	   "jumps closer to each other than blocks are long: %d of %d found",
 	   (int) run.warps.count, (int) fake.injected);
@@ -253,13 +262,15 @@ jumps(uint64_t tick_ns)
 	fake.period = 5003;
 	fake.pause_ns = 50000;
 	sample(0.2);
-	/* there may be more gaps, because the process also loses the CPU */
+	/*
+	 * There may be more gaps, because the process may also lose the CPU by itself.
+	 */
 	ok(run.gaps.count >= fake.injected * 0.9 && fake.injected > 10,
 	   "pauses of 50 us: %d of %d found", (int) run.gaps.count, (int) fake.injected);
 	ok(run.warps.count == 0 && run.lags.count == 0, "which are no warps");
 }
 
-/* Tests pauses in which neither clock is read, as if the process was stopped. */
+/* Tests pauses in which neither clock is read, as if the process were stopped. */
 static void
 a_gap(void *arg, double elapsed_s)
 {
@@ -292,7 +303,7 @@ gaps(void)
 	ok(tally->largest >= 300000000, "and the longest duration");
 }
 
-/* Returns the granularity that is found for a counter with a given step in ns. */
+/* Returns the granularity that is found for a counter with this step in ns. */
 static double
 granularity_of(double step, bool whole, int strays)
 {

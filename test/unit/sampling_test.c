@@ -1,12 +1,15 @@
 /*
- * sampling_test: the choice of timed calls and its effect on estimates.
+ * sampling_test: which calls the sampling policy times, and how exact the estimates from these
+ * calls are.
  *
- * A simulator executes queries many times.  The call times of their plan nodes have known
- * distributions.  The sampling policy chooses the calls to time, and the extension's estimator
- * computes totals.  For comparison, the simulator also uses the rules of an older version, which
- * had constants for kinds of nodes.  For both, a diagnostic prints the overhead, the error of the
- * nodes' shares (the root of the sum of mean squares, in percent of the query), and how often the
- * margin contains the truth.  Everything is deterministic.
+ * A simulator executes queries many times.  The times of the calls of their nodes have known
+ * distributions.  The sampling policy chooses the calls to time, and the extension's code estimates
+ * totals from them.  For comparison, the rules of an older version choose the calls.  Those rules
+ * had constants for each kind of node.
+ *
+ * For both, the test prints: overhead; error of the nodes' shares (root of the sum of their mean
+ * squares, in percent of the query); and how often the margin contains the truth.  All random
+ * numbers come from a generator with a constant seed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +37,7 @@ static double counting = 0;
 
 static uint64_t random_state = 1;
 
-/* above 0, below 1 */
+/* Returns a random number above 0 and below 1. */
 static double
 uniform(void)
 {
@@ -72,7 +75,7 @@ typedef struct Node
 	double		times;
 	double		every;
 
-	/* kinds of nodes by the older version's rules */
+	/* kinds of nodes in the rules of the older version */
 	enum
 	{
 		LEAF,
@@ -82,7 +85,10 @@ typedef struct Node
 	}			kind;
 } Node;
 
-/* Returns the mean and the variance of the next call after a part of all calls. */
+/*
+ * Returns the mean time of a call when a share f of all calls has been made. variance_at() returns
+ * the variance of that time.
+ */
 static double
 mean_at(const Node *node, double f)
 {
@@ -119,7 +125,7 @@ variance_at(const Node *node, double f)
 	}
 }
 
-/* Returns the mean of the calls in the first part of all calls. */
+/* Returns the expected total time of the first calls, which are a share f of all calls. */
 static double
 ticks_upto(const Node *node, double f)
 {
@@ -195,11 +201,11 @@ typedef struct Run
 	int			batch;
 	int			nsamples;
 	double		samples[POLICY_BATCH];
-	int64_t		over;			/* number of past calls */
+	int64_t		over;			/* number of calls so far */
 	int64_t		next;			/* number of the next timed call */
-	int64_t		before;			/* number of calls before this stratum */
+	int64_t		before;			/* number of calls before the current stratum */
 	int64_t		all_timed;
-	double		known;			/* time of the first calls, which are all timed */
+	double		known;			/* total time of the first calls, which are all timed */
 	double		truth;
 	CallSeries	drawn;
 } Run;
@@ -216,7 +222,10 @@ draw_gap(Run *run)
 		run->next = run->node->calls;
 }
 
-/* Skips calls that are not timed.  Draws their sum as a normal variable if they are many. */
+/*
+ * Executes the calls that are not timed until the next timed one.  If they are many, draws their
+ * total time from a normal distribution.
+ */
 static void
 skip(Run *run)
 {
@@ -291,16 +300,19 @@ typedef struct Plan
 {
 	const char *name;
 	Node		nodes[8];
-	/* number of nodes in a stage, whose calls alternate; the next stage has the next nodes */
+	/*
+	 * Number of nodes in a stage.  Their calls alternate.  The next nodes are executed in the next
+	 * stage.
+	 */
 	int			nodes_at_once;
-	int			copies;			/* number of repetitions of these nodes, in succession */
+	int			copies;			/* number of successive executions of these nodes */
 	int			repeats;
-	double		coverage;		/* least coverage of the new policy's margins, in percent */
+	double		coverage;		/* minimum coverage of the policy's margins, in percent */
 } Plan;
 
 /*
- * Executes the nodes of a stage, whose calls alternate; "now" is in ticks.  Without a policy, uses
- * the older version's rules.
+ * Executes the nodes of a stage, whose calls alternate, from the time "now" in ticks on.  Returns
+ * the time of their end.  If "policy" is NULL, uses the rules of the older version.
  */
 static double
 execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double now)
@@ -383,12 +395,12 @@ typedef struct Outcome
 	int			nodes;
 	double		ticks;			/* time of the query without timing */
 	double		timed;			/* mean number of timed calls */
-	double		overhead;		/* in percent of "ticks" */
+	double		overhead;		/* mean overhead in percent of "ticks" */
 	double		most;			/* largest overhead in ticks */
-	double		error;			/* in percent of the query */
+	double		error;			/* error of the nodes' shares, in percent of the query */
 	double		bias;			/* bias of the query's total, in percent */
 	double		chance;			/* standard error of the bias */
-	double		coverage;		/* percent of margins that contain the truth */
+	double		coverage;		/* percentage of margins that contain the truth */
 } Outcome;
 
 static Outcome
@@ -499,7 +511,7 @@ show(const Outcome *o)
 	printf("  %7.3f %8.4f %6.1f", o->overhead, o->error, o->coverage);
 }
 
-/* Tests extreme behaviour of a clock or a node. */
+/* Tests the policy with calls of extreme lengths, and with a clock that is wrong. */
 static void
 test_limits(void)
 {
@@ -525,7 +537,7 @@ test_limits(void)
 				ticks[k] = j % 100 == 50 ? strange[LENGTH(strange) - 1 - i] : strange[i];
 			policy.timed += n;
 			calls += (int64_t) n * class.gap;
-			/* a clock that stands still, and goes backwards */
+			/* The clock stands still, and later also goes backwards. */
 			now += j < 500 ? 0 : j % 2 == 0 ? 100000 : -99999;
 			policy_see_batch(&policy, &class, ticks, n, calls, now);
 			fine &= class.gap >= 1 && class.gap <= 1000000 && class.batch >= 1 &&
@@ -564,7 +576,9 @@ main(void)
 		ok(o.coverage >= p->coverage, "within the margin: %.1f of 100", o.coverage);
 	}
 
-	/* counting costs a fortieth of the call: more than the whole budget */
+	/*
+	 * Counting takes a fortieth of a call's time, more than the whole overhead budget.
+	 */
 	counting = 1;
 	{
 		Outcome		o = simulate(&plans[3], POLICY_SHARE);

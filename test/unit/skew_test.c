@@ -1,5 +1,5 @@
 /*
- * skew_test: the offset between two CPUs' clocks is always within its bounds.
+ * skew_test: the bounds of skew_bounds.c always contain the offset between the clocks of two CPUs.
  */
 #include <pthread.h>
 #ifdef __linux__
@@ -17,18 +17,20 @@
 #define READINGS		500
 #define MAX_SECONDS		20
 
-/* Simulated clocks and two sides that alternate, so that the bounds can be computed. */
+/*
+ * Simulated clocks, which two sides read alternately, so that the expected bounds can be computed.
+ */
 
 static uint64_t now_ticks = 1000000;
 
-/* a clock with a lead; each reading takes 100 ticks */
+/* Reads a clock that is ahead by *arg.  Each reading takes 100 ticks. */
 static uint64_t
 made_up(const void *arg)
 {
 	return (now_ticks += 100) + *(const int64_t *) arg;
 }
 
-/* variants: a clock that stands still, a coarse clock, and a clock that returns 0 */
+/* Variants of this clock: one that stands still, a coarse one, and one that returns 0. */
 static uint64_t still_at;
 static uint64_t quantum;
 
@@ -106,7 +108,7 @@ test_unsteady(void)
 	int64_t		ahead[2] = {0, 0};
 	SkewResult	r;
 
-	/* the offset changes slowly, and returns to its first value */
+	/* The offset changes slowly, and returns to its first value. */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	for (int i = 0; i < 16; i++)
@@ -120,7 +122,7 @@ test_unsteady(void)
 	ok(r.offset_min >= -200 && r.offset_max <= 2300, "and little more: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* the offset jumps; a single late reading does not hide the jump */
+	/* The offset jumps.  A single late reading must not hide this. */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 700;
@@ -132,7 +134,7 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "a jump: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* the offset jumps before the end of the first batch */
+	/* The offset jumps before the end of the first batch. */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 0;
@@ -143,13 +145,13 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* one side never sees a reading of the other */
+	/* One side never sees a reading of the other side. */
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
 	ok(!r.known, "one side's readings alone bound nothing");
 }
 
-/* Tests clocks that do not advance, for which the result has no bounds. */
+/* Tests clocks that do not advance.  There are no bounds then. */
 static void
 test_still(void)
 {
@@ -164,7 +166,7 @@ test_still(void)
 		SkewResult	r;
 
 		/*
-		 * both clocks stand still for some time, at equal or different values, and then continue
+		 * Both clocks stand still for some time, at equal or different readings, and then continue.
 		 */
 		for (int each = 0; each < 2; each++)
 		{
@@ -189,7 +191,10 @@ test_still(void)
 			   "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
 		}
 
-		/* both stand still forever, at some value, and at 0, which also means "no reading" */
+		/*
+		 * Both clocks stand still for ever, at some reading, or at 0, which also means "no
+		 * reading".
+		 */
 		for (int zero = 0; zero < 2; zero++)
 		{
 			made_up_clock = zero ? made_up_zero : made_up_still;
@@ -207,7 +212,7 @@ test_still(void)
 			made_up_clock = made_up;
 		}
 
-		/* the offset of a coarse clock is known to within its step */
+		/* The offset of a coarse clock is known only to within its step. */
 		made_up_clock = made_up_coarse;
 		for (quantum = 300; quantum <= 30000; quantum *= 10)
 		{
@@ -224,7 +229,7 @@ test_still(void)
 	}
 }
 
-/* Real clocks, read by two threads on different CPUs. */
+/* Real clocks, which two threads on different CPUs read */
 
 #ifdef __linux__
 
@@ -232,7 +237,7 @@ static SkewSide sides[2];
 static int	cpus[2];
 static volatile bool stop;
 
-/* added lead in ticks */
+/* number of ticks by which each clock is made to be ahead */
 static int64_t ahead[2];
 
 static uint64_t
@@ -325,11 +330,15 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns,
 				   	r.round_trip * tick_ns,
 				   (long) r.exchanges);
-			/* the true offset is 0 plus the added lead */
+			/*
+			 * Both threads read the same clock, so the true offset is what was added.
+			 */
 			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
 			ok(r.steady, "and steady");
 			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "bounds are no farther apart than a round trip");
-			/* if the offset is larger than the round trip, the bounds must exclude 0 */
+			/*
+			 * If the offset is larger than the round trip, the bounds must exclude 0.
+			 */
 			if (ticks > r.round_trip)
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");

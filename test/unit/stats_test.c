@@ -1,13 +1,12 @@
 /*
- * stats_test: means, straight lines and Student's t against
- * SciPy.
+ * stats_test: means, straight lines and Student's t, compared with SciPy.
  *
- * The numbers in the tables are results of SciPy 1.17.1, printed by '%.17g'.
- * The comment of a table has the expression; p is the exact double.  Numbers
- * of the t distribution have been compared with mpmath 1.4.1 with 60 digits
- * (betainc(regularized=True), quadrature of the density for df from 1e6 on,
- * Newton's method for quantiles).  If the relative difference exceeds 1e-12,
- * as next to p = 0.5, the table has mpmath's number, marked by "mpmath".
+ * The expected numbers in the tables are results of SciPy 1.17.1, printed by '%.17g'.  The comment
+ * of a table is the Python expression; p is the exact double.  Numbers of the t distribution were
+ * compared with those of mpmath 1.4.1 with 60 digits: betainc(regularized=True), for df from 1e6 on
+ * quadrature of the density, and for quantiles Newton's method.  If the two differ by more than
+ * 1e-12 of the value, as next to p = 0.5, the table has the number of mpmath, and the comment
+ * "mpmath".
  */
 #include <float.h>
 #include <math.h>
@@ -27,7 +26,7 @@ typedef struct Case
 	double		expected;
 } Case;
 
-/* scipy.stats.t.ppf(p, df), as p, df, t */
+/* p, df, and scipy.stats.t.ppf(p, df) */
 static const Case t_quantiles[] = {
 	{1e-10, 1, -3183098861.8379064},
 	{0.0025000000000000001, 1, -127.32133646887213},
@@ -147,7 +146,7 @@ static const Case t_quantiles[] = {
 	{0.97499999999999998, 1000000000000, 1.9599639845424262},
 };
 
-/* scipy.stats.norm.ppf(p), as p, ignored, z */
+/* p, 0, and scipy.stats.norm.ppf(p) */
 static const Case normal_quantiles[] = {
 	{1e-300, INFINITY, -37.047096299361201},
 	{1e-10, INFINITY, -6.3613409024040557},
@@ -159,7 +158,7 @@ static const Case normal_quantiles[] = {
 	{0.99999999989999999, INFINITY, 6.3613408896974217},
 };
 
-/* scipy.stats.t.cdf(t, df), as t, df, p */
+/* t, df, and scipy.stats.t.cdf(t, df) */
 static const Case t_cdfs[] = {
 	{-30, 0.29999999999999999, 0.12597936955160791},
 	{-6, 0.29999999999999999, 0.20403133932432374},
@@ -218,7 +217,7 @@ static const Case t_cdfs[] = {
 	{2.5, 1000000, 0.9937902552489184},
 };
 
-/* 2 * scipy.stats.t.sf(abs(t), df), as t, df, p */
+/* t, df, and 2 * scipy.stats.t.sf(abs(t), df) */
 static const Case t_p_values[] = {
 	{0.01, 0.29999999999999999, 0.99541394612727085},
 	{1.5, 0.29999999999999999, 0.61232766682877837},
@@ -297,7 +296,7 @@ static const double ten[] = {4, 4, 7, 7, 7, 7, 8, 8, 1, 90};
 static const double constant[] =
 	{0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001,
 		0.10000000000000001, 0.10000000000000001, 0.10000000000000001};
-static double hundred[100];	/* see main() */
+static double hundred[100];	/* filled by main() */
 
 typedef struct Moments
 {
@@ -310,10 +309,7 @@ typedef struct Moments
 	double		median;
 } Moments;
 
-/*
- * Exact values by fractions.Fraction, the square root by mpmath; min, max,
- * numpy.median
- */
+/* Exact values, by fractions.Fraction, and the square root by mpmath; min, max, and numpy.median */
 static const Moments moments[] = {
 	{two, LENGTH(two), 2.375, 1.5909902576697319, 1.25, 3.5, 2.375},
 	{three, LENGTH(three), 39, 52.848841046895245, 7, 100, 10},
@@ -344,13 +340,13 @@ copied(const double *x, int n)
 	return copy;
 }
 
-/* Derived from critical values and p-values. */
+/* Functions that are derived from critical values and p-values */
 static double
 t_quantile(double p, double df)
 {
 	if (p == 0.5)
 		return 0;
-	/* p - 0.5 and 1 - p are exact doubles near 0.5 and near 1 */
+	/* p - 0.5 and 1 - p are exact doubles near 0.5 and near 1. */
 	return p < 0.5 ? -stats_t_critical(2 * (0.5 - p), 2 * p, df) :
 		stats_t_critical(2 * (p - 0.5), 2 * (1 - p), df);
 }
@@ -429,7 +425,7 @@ consistency(void)
 			double		t = t_quantile(p, df);
 
 			if (isinf(t))
-				continue;			/* at the smallest df */
+				continue;			/* not for the smallest df */
 			inverse &= near(t_cdf(t, df), p);
 			inverse &= near(stats_t_p_value(t, df), 2 * p);
 			rising &= previous == 0 || t > previous;
@@ -437,7 +433,7 @@ consistency(void)
 		}
 		for (double p = 0x1p-50; p < 0.5; p *= 2)
 		{
-			/* 1 - p is exact */
+			/* 1 - p is exact. */
 			symmetric &= t_quantile(1 - p, df) == -t_quantile(p, df);
 			symmetric &= near(t_quantile(0.5 + p / 2, df),
 							  -t_quantile(0.5 - p / 2, df));
@@ -506,7 +502,7 @@ describing(void)
 	   isnan(stats_median(NULL, 0)), "nothing has nothing");
 }
 
-/* Tests data whose distance from 0 is large compared to their spread. */
+/* Tests values that are far from 0 compared to the differences between them. */
 static void
 ill_conditioned(void)
 {
@@ -527,31 +523,35 @@ ill_conditioned(void)
 		   "four values around %g", offsets[k]);
 	}
 
-	/* 1e9 plus 0 to MANY - 1 units of 2^-20, which are exact doubles, in mixed order */
+	/*
+	 * 1e9 plus 0 to MANY - 1 units of 2^-20, in mixed order.  These are exact doubles.
+	 */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1e9 + (i * 7919L) % MANY * 0x1p-20;
 	ok(stats_mean(x, MANY) == 1e9 + (MANY - 1) / 2.0 * 0x1p-20, "many values around 1e9: mean");
 	ok(near(stats_stddev(x, MANY), sqrt(MANY * (MANY + 1.0) / 12) * 0x1p-20),
 	   "many values around 1e9: standard deviation");
 
-	/* the mean itself cannot be represented */
+	/* The mean itself is no double. */
 	x[0] = 1e15;
 	x[1] = x[2] = 1e15 + 0.125;
 	ok(near(stats_stddev(x, 3), 0.125 / sqrt(3)), "a spread of one unit in the last place");
 
-	/* compared with fractions.Fraction */
+	/* Compares with fractions.Fraction. */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1.0 / (i + 1);
 	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
 
-	/* NIST StRD, NumAcc4: the spread keeps 8 digits */
+	/*
+	 * Data set NumAcc4 of NIST's StRD: the standard deviation must have 8 correct digits.
+	 */
 	x[0] = 10000000.2;
 	for (int i = 1; i < 1001; i++)
 		x[i] = i % 2 == 1 ? 10000000.1 : 10000000.3;
 	ok(fabs(stats_mean(x, 1001) - 10000000.2) < 4e-9 &&
 	   fabs(stats_stddev(x, 1001) - 0.1) < 1e-8, "NIST NumAcc4");
 
-	/* the first value is an outlier */
+	/* The first value is an outlier. */
 	for (int i = 0; i < 1000; i++)
 		x[i] = i == 0 ? 1e15 : 0.125 * (i % 2);
 	ok(near(stats_mean(x, 1000), 1e12 + 0.0625), "an outlier first: mean");
@@ -582,7 +582,7 @@ intervals(void)
 	   isnan(half_width(1, 5, 95)), "undefined for a confidence out of range");
 }
 
-/* Tests means of the smallest values, and the margin of their difference. */
+/* Tests means of the smallest values, and the margin of the difference of two such means. */
 static void
 low_means(void)
 {
@@ -597,7 +597,10 @@ low_means(void)
 	ok(stats_low_mean(x, 5, 2, &limit) == 1.5 && limit == 2, "mean of the two smallest");
 	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
 	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
-	/* four groups have the differences 1, 0, 1, 1; their standard error is doubled to 1 / 2 */
+	/*
+	 * Of the four groups of values, the differences are 1, 0, 1 and 1.  Their standard error is
+	 * doubled to 1 / 2.
+	 */
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
 	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
 	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
@@ -609,13 +612,13 @@ low_means(void)
 		ok(isnan(stats_undisturbed(many, 0, &margin, sorted)) && isnan(margin), "undisturbed: nothing is known of none");
 		for (int i = 0; i < 500; i++)
 			many[i] = (i * 7) % 500;
-		/* the ten smallest are 0 to 9 */
+		/* The ten smallest values are 0 to 9. */
 		ok(stats_undisturbed(many, 500, &margin, sorted) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
 		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
 
 		/*
-		 * the interval has the ranks of R's qbinom(0.025, n, 0.5): the first and the last of 6
-		 * values, the 40th and the 61st of 100
+		 * The ends of the interval have the ranks of qbinom(0.025, n, 0.5) in R: the first and the
+		 * last of 6 values, the 40th and the 61st of 100.
 		 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
 		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
@@ -635,7 +638,7 @@ low_means(void)
 		covered = 0;
 	}
 
-	/* 95 % of the intervals contain the true value for any noise */
+	/* 95 % of the intervals must contain the true value, for any noise. */
 	srand(3);
 	for (int rep = 0; rep < 600; rep++)
 	{
@@ -648,7 +651,7 @@ low_means(void)
 
 		for (int i = 0; i < 400; i++)
 		{
-			/* nearly normal, with occasional long delays */
+			/* Nearly normal values, with occasional long delays */
 			double		u = 0;
 			double		v = 0;
 
@@ -684,9 +687,9 @@ typedef struct LineCase
 
 /*
  * Times in ns, and the lead of a clock that is 200 ppm fast.  All numbers are integers that are
- * exact as double even with an offset of 1e18.  Results are from rational arithmetic
- * (fractions.Fraction).  scipy.stats.linregress(x, y) agrees for the first two cases; from an
- * offset of 1e15 on, it loses up to 6 digits.
+ * exact doubles, even with an offset of 1e18.  The expected results are by rational arithmetic
+ * (fractions.Fraction). scipy.stats.linregress(x, y) agrees in the first two cases.  From an offset
+ * of 1e15 on, it loses up to 6 digits.
  */
 static const LineCase line_cases[] = {
 	{"times from 0", 0, 0, 1,
@@ -775,7 +778,9 @@ lines(void)
 	   isnan(stats_line_half_width(index, hundred, 9, 10, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "undefined for what is out of range");
 
-	/* the slope is off by the whole bound if each point has the largest error */
+	/*
+	 * If each point has the largest possible error, the slope is wrong by the whole bound.
+	 */
 	for (int i = 0; i < 100; i++)
 	{
 		bound[i] = 1 + i % 7;
@@ -788,7 +793,8 @@ lines(void)
 }
 
 /*
- * Tests intervals by batches: 95 % contain the true slope even if deviations are correlated.
+ * Tests intervals by batches: 95 % must contain the true slope, also if the deviations are
+ * correlated.
  */
 static void
 line_coverage(void)
@@ -806,7 +812,7 @@ line_coverage(void)
 
 		for (int i = 0; i < 1000; i++)
 		{
-			/* autoregressive, with a memory of about ten points */
+			/* Autoregressive deviations, correlated over about ten points */
 			for (int k = 0; k < 4; k++)
 				deviation += rand() / (double) RAND_MAX - 0.5;
 			deviation *= 0.9;

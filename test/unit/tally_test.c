@@ -1,4 +1,6 @@
-/* tally_test: tallies of durations: counts, merges, rounding and derived figures. */
+/*
+ * tally_test: tallies, which count durations: their counts, merges, rounding, and derived figures.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,9 @@ unusual(void)
 	ok(tally_moments(tally).count == 3, "backward steps are no durations");
 }
 
-/* Tests that distinct long durations are rounded, not lost, if there are more than fit. */
+/*
+ * Tests tallies with more distinct long durations than they can store: these are rounded, not lost.
+ */
 static void
 rounding(void)
 {
@@ -147,7 +151,7 @@ rounding(void)
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
 	/*
-	 * the largest duration is alone in its class, or above, below or next to another duration
+	 * The largest duration is alone in its class, or above, below or next to another duration.
 	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{
@@ -172,7 +176,7 @@ rounding(void)
 	}
 }
 
-/* Compares quantiles with their definition, for sizes from 1 to 40 and unusual shares. */
+/* Compares quantiles with their definition, for 1 to 40 durations and unusual shares. */
 static void
 quantiles(void)
 {
@@ -190,7 +194,10 @@ quantiles(void)
 		}
 		for (unsigned int k = 0; k < sizeof(q) / sizeof(q[0]); k++)
 		{
-			/* the smallest i for which (i + 1) / size >= q, in integers */
+			/*
+			 * The quantile is the smallest i for which (i + 1) / size >= q.  Computes it in
+			 * integers.
+			 */
 			long		shares = lrint(q[k] * 10000);
 			int			i = 0;
 

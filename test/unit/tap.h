@@ -1,4 +1,4 @@
-/* tap.h: the part of the Test Anything Protocol that the unit test programs need. */
+/* tap.h: the functions of the Test Anything Protocol that the unit tests use. */
 #ifndef TAP_H
 #define TAP_H
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Checks that messages can be translated: every file with messages uses clocktiming's text domain,
+# Checks that messages can be translated: each file with messages uses clocktiming's text domain,
 # and no macro splits a message. Checks that the translations are valid and complete. Prints TAP.
 
 use strict;
@@ -23,7 +23,7 @@ $ok &= check('files that call ereport() include compat.h, which says where trans
 $ok &= check('messages have %lld, not INT64_FORMAT, which gettext does not see',
 	grep { $text{$_} =~ /\b(?:err(?:msg|detail|hint)|progress_report)\((?:[^;](?!\berr(?:msg|detail|hint)\())*?"\s*U?INT64_FORMAT|\bprogress_report\([^;]*INT64_FORMAT/ } @files);
 
-# Templates that xgettext makes, with the keywords of PGXS and those of nls.mk.
+# Keywords by which xgettext finds messages: those of nls.mk, and those of PGXS.
 my $nls = slurp('nls.mk');
 my ($triggers) = $nls =~ /^GETTEXT_TRIGGERS\s*=\s*((?:.*\\\n)*.*)/m;
 my @keywords = map { "-k$_" } grep { !/[\$\\]/ } split ' ', $triggers;

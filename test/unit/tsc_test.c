@@ -1,4 +1,7 @@
-/* tsc_test: the TSC is only read after it is known that reading is permitted. */
+/*
+ * tsc_test: the TSC is read only if it is known that reading is permitted, and it is trusted by
+ * PostgreSQL's rule.
+ */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -28,7 +31,10 @@ nap(double seconds)
 
 #if defined(CLOCKTIMING_HAVE_TSC) && defined(__linux__)
 
-/* Forbids reading in a child process.  Exits with 0 if reading is refused with a reason, else 1. */
+/*
+ * For a child process.  Forbids reading the TSC.  Exits with 0 if the extension's code then refuses
+ * to read it and states a reason, else with 1.
+ */
 static int
 forbidden_child(void)
 {
@@ -42,14 +48,14 @@ forbidden_child(void)
 	why = tsc_why_no_rdtscp();
 	if (why == NULL || tsc_frequency(nap) != NULL)
 		return 1;
-	/* allows reading again */
+	/* Permits reading again. */
 	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 	return tsc_why_no_rdtsc() == NULL ? 0 : 1;
 }
 
 /*
- * Proves that reading would have been fatal: the child process must die.  Resets the signal
- * handler, because a sanitizer's would report a fault, and disables core files.
+ * For a child process, which must die: reads the TSC although that is forbidden.  Resets the signal
+ * handler, because that of a sanitizer would report an error, and disables core files.
  */
 static int
 careless_child(void)
@@ -78,8 +84,8 @@ status_of(int (*child) (void))
 #endif
 
 /*
- * Checks the verdict: the TSC is trusted by PostgreSQL 19's rule unless the kernel has given it up.
- * "why" must be part of the reason; NULL means that the TSC is trusted.
+ * Checks the verdict about the TSC.  PostgreSQL 19's rule decides, unless the kernel has stopped
+ * using the TSC.  "why" must be part of the stated reason.  If it is NULL, the TSC must be trusted.
  */
 static void
 judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
@@ -92,7 +98,7 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
 	   "and it is %s", reason ? reason : "trusted");
 
-	/* never trusted if it cannot be read */
+	/* A TSC that cannot be read is never trusted. */
 	evidence.why_not_usable = "it cannot be read";
 	ok(tsc_judge(&evidence) == evidence.why_not_usable, "unless it cannot be used");
 }
@@ -101,8 +107,8 @@ static void
 judgements(void)
 {
 	/*
-	 * bare metal; the second one is an AMD processor with any number of
-	 * sockets
+	 * Machines without a hypervisor.  The second one has an AMD processor, with any number of
+	 * sockets.
 	 */
 	judged(true, "tsc", "tsc hpet acpi_pm", true, NULL);
 	judged(false, "tsc", "tsc hpet acpi_pm", true, NULL);
@@ -112,7 +118,7 @@ judgements(void)
 	judged(false, "acpi_pm", "tsc hpet acpi_pm", false, "does not keep time by the TSC: its clock source is acpi_pm");
 	judged(true, "jiffies", "jiffies", true, "has given up the TSC: its clock source is jiffies");
 
-	/* virtual machine */
+	/* Virtual machines */
 	judged(true, "tsc", "tsc kvm-clock", true, NULL);
 	judged(true, "kvm-clock", "kvm-clock tsc acpi_pm", true, NULL);
 	judged(false, "kvm-clock", "kvm-clock tsc acpi_pm", false, "no TSC_ADJUST, and the kernel's clock source is kvm-clock");
@@ -121,7 +127,10 @@ judgements(void)
 	judged(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page acpi_pm", true, "has given up the TSC");
 	judged(true, "xen", "xen tsc-early", true, "has given up the TSC");
 
-	/* no evidence of the kernel: without TSC_ADJUST, the TSCs of several sockets may differ */
+	/*
+	 * The kernel's files cannot be read.  Without TSC_ADJUST, the TSCs of several sockets may
+	 * differ.
+	 */
 	judged(true, "", "", true, NULL);
 	judged(false, "", "", false, "no TSC_ADJUST, and the kernel's clock source is not known");
 	judged(true, "kvm-clock", "", true, NULL);

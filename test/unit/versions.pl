@@ -1,5 +1,6 @@
 #!/usr/bin/env perl
-# Checks that all files that state the version of clocktiming agree with META.json, and that the files named in META.json exist.
+# Checks that all files that state the version of clocktiming state that of META.json, and that all
+# files that META.json names exist.
 
 use strict;
 use warnings;
@@ -18,7 +19,7 @@ sub read_file
 	return scalar <$in>;
 }
 
-# Returns the group of a pattern's first match in a file, or an empty string.
+# Returns the first group of a pattern's first match in a file, or an empty string.
 sub first { my ($file, $pattern) = @_; return read_file($file) =~ /$pattern/m ? $1 : ''; }
 
 my $meta = decode_json(read_file('META.json'));
@@ -34,7 +35,7 @@ is(first($spec, '^\* .* - ([^-]*)-'), $version, "the first entry of the changelo
 is(first('debian/changelog', '^clocktiming \(([^)]*)-[^-)]*\)'), $version, 'the first entry of debian/changelog');
 is(first('CHANGELOG.md', '^## (\S+)'), $version, 'the first heading of CHANGELOG.md');
 
-# The heading of a released version has a date.
+# If the version is released, its heading has a date.
 my $heading = first('CHANGELOG.md', '^## \S+ \((.*)\)');
 my $released = $heading =~ /^20\d\d-\d\d-\d\d$/;
 ok($released || $heading eq 'not released yet', 'CHANGELOG.md says when the version was released') or diag $heading;

@@ -1,6 +1,6 @@
 /*
  * weighted_test: totals and means of values of which only a random sample is observed, compared
- * with a simulation; and Welch's test, compared with its formula.
+ * with a simulation.  Also Welch's test, compared with its formula.
  */
 #include <math.h>
 
@@ -26,8 +26,8 @@ is_near(double a, double b, double relative)
 
 /*
  * Samples a population many times.  The probabilities depend on the values, and the observed values
- * have errors.  Counts how often the intervals contain the true values, and compares margins with
- * the variation of the estimates.
+ * have errors.  Counts how often the intervals contain the true figures, and compares the margins
+ * with the variation of the estimates.
  */
 static void
 simulate(void)
@@ -57,7 +57,7 @@ simulate(void)
 		{
 			if (uniform(&state) < p[i])
 			{
-				/* uniform distribution, whose variance is width^2 / 12 */
+				/* uniform errors, whose variance is width^2 / 12 */
 				double		off = (uniform(&state) - 0.5) * 12;
 
 				weighted_add(&sums, 1 / p[i], x[i] + off, 12);
@@ -79,8 +79,8 @@ simulate(void)
 }
 
 /*
- * Counts how often the interval of a mean contains the true mean, and how often Welch's test
- * reports two samples of the same population as different.
+ * Counts how often the interval of a mean contains the true mean, and how often Welch's test calls
+ * two samples of the same population different.
  */
 static void
 simulate_means(void)

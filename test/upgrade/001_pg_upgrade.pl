@@ -1,7 +1,10 @@
 
-# pg_upgrade to a newer PostgreSQL: what databases store comes along, samples, snapshots, the fleet's servers, views and
-# privileges, and works there; the extension is what CREATE EXTENSION makes there.  Of the two files that the server keeps, the
-# history of the clocks can be taken along by hand, and statistics of plans, which are of one major version, are refused.
+# pg_upgrade to a newer PostgreSQL. Afterwards, all data of the databases must be as before:
+# samples, snapshots, servers of the fleet, views and privileges. The extension must be identical to
+# one that CREATE EXTENSION creates in the new version.
+#
+# The server also keeps data in two files, which the test copies. The new server must read the
+# history of the clock. It must reject the statistics of plans, which depend on the major version.
 
 use strict;
 use warnings;
@@ -31,7 +34,7 @@ foreach ($old, $new)
 	$_->init(extra => [ @like, $_->pg_version >= 18 ? '--no-data-checksums' : () ]);
 	$_->append_conf('postgresql.conf', $settings);
 }
-# By itself the new server shall not know much of the clocks.
+# With a long interval, the new server's own observations cannot be mistaken for the old history.
 $new->append_conf('postgresql.conf', q{clocktiming.watch_interval = 1min});
 my $from = $old->pg_version->major;
 my $to = $new->pg_version->major;
@@ -101,11 +104,12 @@ command_ok(\@upgrade, 'pg_upgrade') or do {
 	diag(slurp_file($_)) foreach glob("$output/*/log/*.log *.log");
 };
 
-# Neither old files nor what pg_upgrade itself has had executed.
+# pg_upgrade neither changes the files of the old server nor makes files in the new one.
 is(slurp_file(kept($old, $_)), $kept{$_}, "the old server's clocktiming.$_ is as it was") foreach sort keys %kept;
 ok(!-e kept($new, $_), "pg_upgrade makes no clocktiming.$_") foreach sort keys %kept;
 
-# By hand, while neither runs, as the manual says; also the one that is of no use there.
+# Copies the files while no server runs, as the manual describes, also the one that the new server
+# rejects.
 copy(kept($old, $_), kept($new, $_)) or die $! foreach keys %kept;
 $new->start;
 is($new->safe_psql('source', $_->[1]), $before{ $_->[0] }, "$to has what $from had: $_->[0]") foreach @facts;
@@ -123,7 +127,8 @@ $new->safe_psql('postgres', "ALTER SYSTEM SET clocktiming.watch_interval = '200m
 $new->reload;
 ok($new->poll_query_until('source', "SELECT ($intervals) > $judged + 5"), 'the history goes on');
 
-# The catalogs are those of a new database, once its functions and views have been printed and read again, too.
+# The catalogs must be those of a new database. In that database, all functions and views are first
+# printed and created again from the printed text, because pg_upgrade does so, too.
 $new->safe_psql('postgres', 'CREATE DATABASE fresh');
 $new->safe_psql('fresh', 'CREATE SCHEMA clocks; CREATE EXTENSION clocktiming SCHEMA clocks; ALTER DATABASE fresh SET search_path = clocks, public');
 $new->safe_psql('source', 'REVOKE SELECT ON clock_sources FROM regress_alice; GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor');

@@ -1,4 +1,5 @@
--- What the extension is in a database's catalogs, a row a fact, in any order.  No OIDs: two databases are alike if theirs are.
+-- Query that returns everything that the catalogs contain about the extension, a row for each fact,
+-- in any order. Facts contain no OIDs, so that those of two databases can be compared.
 WITH member AS MATERIALIZED (
     SELECT d.classid, d.objid, i.type || ' ' || i.identity AS name
     FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
@@ -7,7 +8,7 @@ WITH member AS MATERIALIZED (
 ), relation AS (
     SELECT m.name, c.* FROM member m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
     UNION ALL
-    -- a composite type's
+    -- Composite types have a relation, too.
     SELECT m.name, c.* FROM member m JOIN pg_type t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
     JOIN pg_class c ON c.oid = t.typrelid AND c.relkind = 'c'
 ), fact(name, fact) AS (
@@ -24,7 +25,8 @@ WITH member AS MATERIALIZED (
     LEFT JOIN pg_type t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid,
          LATERAL aclexplode(coalesce(p.proacl, c.relacl, t.typacl, CASE WHEN p.oid IS NOT NULL THEN acldefault('f', p.proowner) END)) a
     UNION ALL
-    -- what pg_dump takes for granted, and does not dump
+    -- Privileges as the extension has set them. pg_dump does not dump these, because CREATE
+    -- EXTENSION sets them again.
     SELECT m.name, format('at first %s may %s', CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, a.privilege_type)
     FROM member m JOIN pg_init_privs i ON i.classoid = m.classid AND i.objoid = m.objid, LATERAL aclexplode(i.initprivs) a
     UNION ALL

@@ -1,12 +1,12 @@
 
-# Runs PostgreSQL's own regression tests, unchanged, on a server that has preloaded clocktiming.  The environment variable
-# WAYS selects clocktiming's configurations:
-#   off       all settings have their defaults,
-#   track     every execution is timed,
-#   counting  clocktiming also counts for EXPLAIN (ANALYZE, TIMING OFF), which requests only row counts,
-#   live      every execution is published from its start,
-#   late      each execution is published from a random moment on,
-#   plain     clocktiming is not loaded, for comparison.
+# Runs PostgreSQL's own regression tests, unchanged, on a server with clocktiming. The environment
+# variable WAYS selects configurations:
+#   off       clocktiming is preloaded, and all settings have their defaults
+#   track     every execution is timed for the statistics of plans
+#   counting  clocktiming also counts rows for EXPLAIN (ANALYZE, TIMING OFF)
+#   live      every execution is published from its start
+#   late      every execution is published from a random moment on
+#   plain     clocktiming is not loaded, for comparison
 
 use strict;
 use warnings;
@@ -49,15 +49,15 @@ foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");
 	my $output = "$PostgreSQL::Test::Utils::tmp_check/$way";
 
-	# Settings of pg_regress's own server that differ from those of PostgreSQL::Test::Cluster.
+	# These settings are those of the server that pg_regress itself would start.
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 	$node->append_conf('postgresql.conf', "max_prepared_transactions = 2\nlog_statement = none\nwal_level = replica\n");
 	$node->append_conf('postgresql.conf', join '', map { "$_ = $settings->{$_}\n" } sort keys %$settings);
 	$node->start;
-	# The server only warns about a setting that clocktiming does not know, and drops it.
+	# Checks the settings, because the server ignores an unknown setting with a warning.
 	is(($node->psql('postgres', "SHOW $_"))[1], $settings->{$_}, "$way: $_ is in force") foreach sort keys %$settings;
 
-	# pg_regress writes to this directory, not to the input directory.
+	# pg_regress writes its results to this directory.
 	mkdir $output;
 	PgRegress::scripts_pass("$way: ", "$output/regression.diffs", \@scripts, $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output",
 		"--dlpath=$regress", '--bindir=', '--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20',

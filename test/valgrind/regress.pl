@@ -1,5 +1,6 @@
-# Runs the scripts of test/sql, without the portable edition's, on a server under Valgrind, which must find no error with a
-# function of clocktiming on the stack.  TESTS="explain measure" in the environment: these scripts only.
+# Runs the scripts of test/sql on a server under Valgrind, except for the script of the portable
+# edition. Valgrind must report no error that has a function of clocktiming on its stack. The
+# environment variable TESTS="explain measure" selects scripts.
 
 use strict;
 use warnings;
@@ -20,7 +21,9 @@ my ($postgres) = grep { -x } map { "$_/postgres" } split /:/, $ENV{PATH};
 my $node = PostgreSQL::Test::Cluster->new('valgrind');
 my @scripts = split ' ', $ENV{TESTS} || join ' ', grep { $_ ne 'portable' } map { m{(\w+)\.sql$} } glob('test/sql/*.sql');
 
-# Each process has a log of its own.  --fullpath-after: a frame with line numbers does not name its library.
+# Script that starts the server under Valgrind. Each process has a log of its own. --fullpath-after
+# makes Valgrind print paths of source files, because a stack frame with a line number does not name
+# its library.
 append_to_file("$dir/postgres", <<"END");
 #!/bin/sh
 exec valgrind --quiet --trace-children=yes --leak-check=no --error-limit=no --num-callers=40 --fullpath-after= \\
@@ -33,13 +36,13 @@ $node->init;
 	system_or_bail('pg_ctl', '-w', '-p', "$dir/postgres", '-D', $node->data_dir, '-l', $node->logfile, 'start');
 	$node->_update_pid(1);
 
-	# The scripts use longer timeouts if this is set.
+	# If CLOCKTIMING_EMULATED is set, the scripts use longer timeouts.
 	local @ENV{qw(CLOCKTIMING_EMULATED PGHOST PGPORT)} = ('valgrind', $node->host, $node->port);
 	PgRegress::scripts_pass('', 'regression.diffs', \@scripts, 'make', '-s', 'installcheck', "REGRESS=@scripts");
 	ok($node->stop('fast', fail_ok => 1), 'the server stops');
 }
 
-# An error is a paragraph.
+# Errors that Valgrind has reported, in paragraphs of the logs.
 my %errors = (ours => [], others => []);
 my $sources = cwd() . '/src/';
 my @logs = glob "$dir/*.log";
