@@ -5,7 +5,7 @@
 #include "core/arm_counter.h"
 #include "core/system_state.h"
 
-/* Linux's name of the counter. */
+/* Linux's name of the counter as a clock source. */
 #define KERNEL_NAME			"arch_sys_counter"
 
 const char *
@@ -42,7 +42,7 @@ arm_counter_judge(const ArmEvidence *evidence)
 #define PR_GET_TSC_CODE		25
 #define PR_TSC_ENABLE_CODE	1
 
-/* The cost of an undisturbed reading is the minimum over BATCHES batches of BATCH_READINGS each. */
+/* The cost of a reading is the minimum over BATCHES batches of BATCH_READINGS readings each. */
 #define BATCHES				20
 #define BATCH_READINGS		20
 
@@ -99,7 +99,7 @@ fenced_read(void)
 	return arm_counter_read();
 }
 
-/* Returns the cost of a reading, including the cost of reading the reference clock. */
+/* Returns the cost of a reading, plus that of the reference divided by BATCH_READINGS. */
 static double
 least_cost_ns(uint64_t (*read) (void))
 {
