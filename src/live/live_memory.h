@@ -24,7 +24,7 @@ typedef enum LiveState
 	LIVE_RUNNING,
 	LIVE_FINISHED,
 	LIVE_RESCANNING,			/* a rescan has ended the loop */
-	LIVE_UNKNOWN				/* its calls before the counters began */
+	LIVE_UNKNOWN				/* was called only before the counters began */
 } LiveState;
 
 /* A plan node as it was planned.  The place of a node is its number in EXPLAIN's order, from 0. */

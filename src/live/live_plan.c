@@ -22,7 +22,7 @@ typedef struct FoundNode
 {
 	PlanState  *state;
 	int			parent;			/* place of the parent; -1: none */
-	int			depth;			/* this and the following as in LiveNode */
+	int			depth;			/* number of nodes above it */
 	bool		is_init_plan;
 	bool		is_cte;
 	bool		is_expression;
