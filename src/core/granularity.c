@@ -14,14 +14,14 @@
 
 /*
  * A step that is not a whole number of ticks is called a period.  Readings are rounded to whole
- * ticks, which hides a period below four ticks.  It changes an advance by less than a tick.
- * ROUNDING is larger, because the period has an error, too.
+ * ticks, so a period below four ticks cannot be found.  Rounding changes an advance by less than a
+ * tick.  ROUNDING is larger, because the period has an error, too.
  */
 #define MIN_PERIOD		4.0		/* in ticks */
 #define ROUNDING		1.25	/* largest deviation from a multiple, in ticks */
 #define REAL_AGREEMENT	0.95	/* share of advances within that deviation */
 
-/* Candidates for the period are tested by the differences between two advances. */
+/* Candidates for the period are tested by differences between advances, the short ones first. */
 #define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
 #define PERIODS			4		/* longest difference at first, in periods */
 #define MIN_DIFFERENCES	32		/* smallest number of differences at first */

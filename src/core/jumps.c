@@ -4,8 +4,8 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 
-#define MIN_SIDE		3		/* smallest number of neighbours with a rate */
-#define MIN_PAIRS		11		/* smallest number of JumpsPairs with a rate */
+#define MIN_SIDE		3		/* number of neighbours needed for a rate */
+#define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
 #define LEAST_NS		1000.0	/* smallest step in ns */
 #define RATE			100e-6	/* tolerated deviation from neighbours' rate */
@@ -85,7 +85,7 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
 	if (!rate->agreed)
 	{
-		/* the rate changed at a neighbour: tries that of the nearest one */
+		/* the interval may have the nearest neighbour's rate */
 		Rate		nearest = {rates[0], doubts[0], true};
 		Excess		excess = excess_over(&jumps->recent[i], &nearest, RATE);
 
@@ -162,8 +162,7 @@ smaller(Excess a, Excess b)
  * themselves, the nominal rate replaces theirs.  In two cases, the excess over the nominal rate
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
- * - NTP does not explain the rate of a side.  But a rate of both sides and the interval is
- *   accepted.
+ * - NTP does not explain the rate of a side.  Exception: both sides and the interval have it.
  */
 static void
 judge(Jumps *jumps, int i)

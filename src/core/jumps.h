@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of intervals before and after an interval with which it is compared.  Odd for medians. */
+/* Number of neighbours on each side that an interval is compared with.  Odd, for their median. */
 #define JUMPS_SIDE		7
 
 /* The time between two successive observations of both clocks. */
@@ -65,7 +65,7 @@ extern void jumps_end(Jumps *jumps);
 typedef struct JumpsPair
 {
 	double		time_ns;		/* time on the reference */
-	double		lead_ns;		/* lead of the clock minus the steps so far */
+	double		lead_ns;		/* lead of the clock minus the steps before */
 	double		bound_ns;		/* error bound of the observed lead */
 	double		doubt_ns;		/* error bound of the subtracted steps */
 	int64_t		number;			/* used by the caller only */

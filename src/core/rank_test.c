@@ -16,15 +16,15 @@ a_at(const RankSets *sets, int i)
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
 
-/* The differences b[j] - a[i] up to a value, compared with that value. */
+/* All differences b[j] - a[i], compared with a value. */
 typedef struct Pass
 {
 	int64_t		count;			/* number of differences <= value */
 	double		below;			/* largest of these differences; or -INFINITY */
-	double		above;			/* smallest larger difference; or INFINITY */
+	double		above;			/* smallest difference > value; or INFINITY */
 } Pass;
 
-/* Counts the differences up to the value.  One pass suffices, because j grows with a[i]. */
+/* Compares all differences with a value.  One pass suffices: while a[i] grows, j never decreases. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -115,7 +115,7 @@ rank_shift(const RankSets *sets)
 	return pass.count > k ? middle : middle + (pass.above - middle) / 2;
 }
 
-/* Ties: sums of t^3 - t over groups of t equal values.  And the statistic of the test. */
+/* Sums of t^3 - t over groups of t equal values (ties), and the statistic of the test. */
 typedef struct Ties
 {
 	double		within;			/* groups within a, and groups within b */
@@ -160,7 +160,7 @@ count_ties(const RankSets *sets)
 /*
  * Computes the cumulative distribution of the statistic from 0 to m * n / 2, if all orders of the m
  * and n values are equally likely.  The number of orders with statistic w is the coefficient of x^w
- * in the product of (1 - x^(m + i)) / (1 - x^i) for i from 1 to n (Gaussian binomial: E.  F.
+ * in the product of (1 - x^(m + i)) / (1 - x^i) for i from 1 to n (Gaussian binomial: E. F.
  * Harding, Applied Statistics 33, 1984).
  */
 static void

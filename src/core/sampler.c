@@ -189,7 +189,7 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 	return best;
 }
 
-/* Counts the window's jumps: warps, if they explain the lead excess_ns > 0, otherwise gaps. */
+/* Counts the tally's jumps: as warps if they explain the lead excess_ns > 0, otherwise as gaps. */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -214,7 +214,7 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/* Returns how much further the clock advanced than the reference and the learnt rate explain. */
+/* Returns by how many ns the clock advanced more than the reference and the learnt rate explain. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -261,7 +261,7 @@ accurate_pair(SamplerRun *run)
 	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
-/* Returns a pair: the reference is read once, between the reading "last" and another reading. */
+/* Returns a pair with the reference read once, between the clock's reading "last" and a new one. */
 static ReferencePair
 quick_pair(SamplerRun *run, uint64_t last)
 {
@@ -366,7 +366,7 @@ sampler_begin(SamplerRun *run)
 	run->start = read_pair(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
-	/* keeps backward_ticks: the step may be later than the chosen bracket */
+	/* keeps backward_ticks: a step may have followed the chosen bracket */
 	run->tally->window.njumps = 0;
 	run->started = true;
 }
@@ -455,7 +455,7 @@ sampler_clear(SamplerRun *run)
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
-	/* the clock may return to its reading before a backward step later */
+	/* keeps these, because the clock may return to back_from later */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
 	run->warps = run->lags = run->gaps = none;
@@ -490,7 +490,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
 	instant->first_ns = stopwatch_ns(run, after - before - run->stopwatch_ticks);
 
-	/* counts backward steps in the pause and first reading, but no durations */
+	/* checks the pause and the first reading only for backward steps */
 	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
 	if (stepped_back)
 		tally_unusual(run->tally, run->last, readings[0]);

@@ -48,13 +48,14 @@ typedef struct SamplerRun
 	bool		cpu_time;		/* the clock counts CPU time: no lags */
 	double		slack_ns;		/* largest delay of a coarse clock's update */
 	double		least_warp_ns;	/* smaller warps are ignored */
-	uint64_t	(*reference) (void);	/* in ns; NULL: reference_ns() */
+	uint64_t	(*reference) (void);	/* reads the reference; NULL:
+										 * reference_ns() */
 
 	/* called after each block; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* clock that sampler_instant() times the first reading with, or NULL */
+	/* clock that times the first reading of sampler_instant(); else NULL */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
@@ -77,7 +78,7 @@ typedef struct SamplerRun
 	bool		has_last;		/* "last" is set */
 	bool		started;		/* false while preparing: no gaps are counted */
 	double		usual_width_ns; /* usual width of a ReferencePair's bracket */
-	double		recent_rate;	/* learnt excess of the rate: 1e-6 is 1 ppm */
+	double		recent_rate;	/* rate minus the reference's; 1e-6 is 1 ppm */
 	double		learnt_ns;		/* time over which recent_rate is a mean */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first readings of both clocks in the run */
@@ -127,8 +128,8 @@ extern void sampler_clear(SamplerRun *run);
 typedef struct SamplerInstant
 {
 	uint64_t	at_ns;			/* beginning on reference_ns() */
-	double		first_ns;		/* duration of the first reading */
-	double		all_ns;			/* from the first to the last reading */
+	double		first_ns;		/* time that the first reading took */
+	double		all_ns;			/* time from the first to the last reading */
 } SamplerInstant;
 
 /* Number of durations counted at an instant. */

@@ -173,7 +173,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* limits k where this class does not depend on it: at 1 or the minimum */
+	/* limits k where it has no effect: at probability 1 or the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);

@@ -62,7 +62,7 @@ typedef struct StatsLine
 	double		x_mean;			/* the line contains (x_mean, y_mean) */
 	double		y_mean;
 	double		slope;			/* NAN if n < 2 or all x are equal */
-	double		slope_stderr;	/* if deviations are independent; or NAN */
+	double		slope_stderr;	/* if deviations are independent; NAN: n < 3 */
 	double		residual_max;	/* largest vertical distance of a point */
 	double		x_ssd;			/* sum of squared deviations of x */
 } StatsLine;
@@ -76,8 +76,8 @@ extern StatsLine stats_line(const double *x, const double *y, int n);
  * points may be correlated.  Divides the points into batches of successive points.  The interval is
  * that of the line through the batches' means, which are nearly independent if batches are long
  * (Law, Simulation Modeling and Analysis, 2015, section 9.5.3; Schmeiser, Operations Research
- * 30(3), 1982, recommends 10 to 30 batches).  NAN unless "batches" is from 3 to STATS_MAX_BATCHES
- * and n.
+ * 30(3), 1982, recommends 10 to 30 batches).  NAN unless "batches" is at least 3, and at
+ * most STATS_MAX_BATCHES and n.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);

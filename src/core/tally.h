@@ -50,7 +50,7 @@ typedef struct Tally
 	uint64_t	stall_value;	/* latest reading that was repeated */
 	uint64_t	stall_run;		/* number of its repetitions in a row */
 	uint64_t	longest_stall;	/* longest stall_run */
-	uint64_t	failures;		/* once per TALLY_FAILURE stalls in a row */
+	uint64_t	failures;		/* one per TALLY_FAILURE stalls in a row */
 
 	uint64_t	backward_steps; /* number of readings below the previous one */
 	uint64_t	backward_max;	/* largest backward step in ticks */
