@@ -214,9 +214,9 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 
 /*
  * The combined regression estimator, with the counts below as auxiliary variables (Cochran,
- * Sampling Techniques, 1977, 7.10).  Its variance is that of the residuals.  A correction is far if
- * its count differs by much more than the sample varies, so that the slope is uncertain.  Then the
- * known calls are used as well, and the margin includes half of the correction.
+ * Sampling Techniques, 1977, 7.10).  Its variance is that of the residuals.  A count is far if its
+ * mean over all calls differs from the sample's by more than a standard deviation.  Then its slope
+ * is uncertain, so the known calls are used, too, and the margin includes half of the correction.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)

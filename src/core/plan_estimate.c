@@ -256,9 +256,9 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
  * a full node is combined with the sum of its children's totals.  From the root to the leaves, the
  * remaining difference is divided among the children in proportion to their variances.  Then each
  * node whose children take more than its total becomes full, and another round begins.  A full node
- * remains full (Chandrasekaran, A Special Case of the Complementary Pivot Problem, Opsearch 7,
- * 1970, because the matrix of the linear complementarity problem is an M-matrix).  So the rounds
- * end.
+ * remains full, because the matrix of this linear complementarity problem is an M-matrix
+ * (Chandrasekaran, A Special Case of the Complementary Pivot Problem, Opsearch 7, 1970).  So there
+ * are at most as many rounds as nodes.
  */
 static void
 reconcile(PlanEstimate *plan, int n)

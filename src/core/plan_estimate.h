@@ -59,7 +59,7 @@ typedef struct NodeEstimate
 	int			parent;			/* index of the calling node; -1: none */
 	bool		gathers;		/* workers may execute its children, too */
 	bool		read_to_end;	/* its cost of counting is unseen_ns */
-	bool		starts_parent;	/* its first call is in its parent's first */
+	bool		starts_parent;	/* its first call is in its parent's first one */
 	bool		is_shared;		/* root of a subplan with several callers */
 	int			whole;			/* NODE_PART: index of the subplan's root */
 	NodeKind	kind;
@@ -96,7 +96,7 @@ typedef struct NodeEstimate
 	/* set by link_nodes(): indexes of nodes */
 	int			child;			/* first child; -1: none */
 	int			sibling;		/* next sibling; -1: none */
-	int			nth;			/* nodes[i].nth is the i-th node in its order */
+	int			nth;			/* nodes[i].nth is the i-th; parents first */
 	int			waits_for;		/* number of its parts not yet ordered */
 
 	double		own_variance;	/* variance of total_ns due to sampling */

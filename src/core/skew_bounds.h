@@ -13,7 +13,7 @@
 /* Least number of exchanges in a batch.  Batches show the range of an offset that changes. */
 #define SKEW_BATCH		100
 
-/* After this many advances in a row, a reading is up to date: the clock does not stand still. */
+/* If so many successive readings are each above the one before, the clock is not standing still. */
 #define SKEW_FRESH		32
 
 /* Bytes of two cache lines, because some processors fetch lines in pairs. */
@@ -34,7 +34,7 @@ typedef struct SkewFound
 	int64_t		longest_stall;	/* largest number of stalls in a row */
 	int64_t		warps;			/* own readings below a reading seen before */
 	int64_t		warp_max;		/* largest such difference in ticks */
-	int64_t		round_trip;		/* shortest one in ticks; INT64_MAX: none */
+	int64_t		round_trip;		/* shortest, in ticks; INT64_MAX: none */
 	int64_t		least;			/* smallest own - seen; INT64_MAX: none */
 
 	/* the current batch of exchanges, and complete batches */
@@ -44,7 +44,7 @@ typedef struct SkewFound
 
 	bool		has_own;		/* "own" is set */
 	uint64_t	own;			/* latest own reading */
-	int64_t		advances;		/* current number of advances in a row */
+	int64_t		advances;		/* latest readings above their previous one */
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
@@ -77,7 +77,7 @@ typedef struct SkewResult
 	/* bounds of the second clock's lead in ticks; if not steady, of its range */
 	int64_t		offset_min;
 	int64_t		offset_max;
-	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
+	int64_t		round_trip;		/* the first side's; INT64_MAX: none */
 	int64_t		exchanges;		/* sum of both sides */
 	int64_t		still;			/* larger one of both sides */
 	int64_t		stalls;			/* sum of both sides */
@@ -88,7 +88,7 @@ typedef struct SkewResult
 
 extern void skew_init(SkewSide *side);
 
-/* Takes so many readings for one side, publishes and judges them.  Does not wait for the other. */
+/* Takes readings for one side, publishes and judges them.  Never waits for the other side. */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 

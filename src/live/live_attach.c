@@ -11,7 +11,7 @@
  * reads a tree of nodes that does not change during ExecutorRun().  The next call of a node then
  * executes attach_now(), which installs the wrappers.
  *
- * If the server times the nodes, as for EXPLAIN ANALYZE, no wrappers are installed.  Then
+ * If the server instruments an execution, as for EXPLAIN ANALYZE, no wrappers are installed.  Then
  * check_executions() publishes the server's counters.
  */
 #include "postgres.h"
@@ -43,7 +43,7 @@
 /* Maximum number of nested executions.  Deeper ones are not published. */
 #define MOST_LEVELS		32
 
-/* Depth of a plan tree down to which attach_now() replaces the functions of nodes. */
+/* Depth of a plan tree down to which arm_node() replaces the functions of nodes. */
 #define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
@@ -71,7 +71,8 @@ typedef struct RunningExecution
 	QueryTiming *query;			/* if wrappers are installed; else NULL */
 	TimestampTz seen_at;		/* when the timeout first fired in it, or 0 */
 	bool		attached;		/* it is published, or must not be */
-	ServerExecution *volatile server;	/* if the server times it; else NULL */
+	ServerExecution *volatile server;	/* if the server instruments it; or
+										 * NULL */
 } RunningExecution;
 
 static bool live = false;		/* clocktiming.live */
@@ -327,8 +328,8 @@ is_cheap_to_count(const QueryDesc *desc)
 }
 
 /*
- * The rest of enter(), for an execution that is expected to be long, that the server times, or
- * whose ExecutorRun() is called again, as for a cursor.
+ * The rest of enter(), for an execution that is expected to be long, that the server instruments,
+ * or whose ExecutorRun() is called again, as for a cursor.
  */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)

@@ -4,10 +4,10 @@
  * Two shares are computed for each node: the share of its work that is done, and the share of its
  * rows that it has returned.
  *
- * - The shares of a scan are that of the relation's pages, or of the rows that the planner expects.
+ * - Both shares of a scan are the share of the pages that it has read, or of the expected rows.
  * - If a node returns rows while it reads its first input, both are the input's share of rows.
- * - If a node reads its input to the end before it returns a row, such as a sort, the two shares
- *   differ, and a new pipeline begins.
+ * - If a node reads its input to the end before it returns a row, as a sort does, it begins a new
+ *   pipeline, and the two shares differ.
  *
  * A node's remaining time is extrapolated from its time so far.  The time of a node that has not
  * begun follows from its cost.

@@ -1,5 +1,5 @@
 /*
- * Publishes executions whose nodes the server times.  The server's Instrumentation has the rows,
+ * Publishes executions that the server instruments.  The server's Instrumentation has the rows,
  * loops and times of each node.  The timeout's handler (live_attach.c) reads it while nodes are
  * executed.
  *

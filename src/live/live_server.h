@@ -1,4 +1,4 @@
-/* Publishes executions whose nodes the server times, such as those of EXPLAIN ANALYZE. */
+/* Publishes executions that the server instruments, as for EXPLAIN ANALYZE. */
 #ifndef CLOCKTIMING_LIVE_SERVER_H
 #define CLOCKTIMING_LIVE_SERVER_H
 

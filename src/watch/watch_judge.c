@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* The time of day is read between two readings of CLOCK_BOOTTIME.  Longest time between these. */
+/* Longest time, in s, between the two readings of CLOCK_BOOTTIME around that of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
