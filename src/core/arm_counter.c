@@ -38,7 +38,7 @@ arm_counter_judge(const ArmEvidence *evidence)
 #include "core/reference.h"
 #include "core/system_clock.h"
 
-/* From linux/prctl.h of Linux 6.12, the first version that supports them on Arm. */
+/* PR_GET_TSC and PR_TSC_ENABLE of Linux 6.12, the first version that supports them on Arm. */
 #define PR_GET_TSC_CODE		25
 #define PR_TSC_ENABLE_CODE	1
 

@@ -1,4 +1,4 @@
-/* The counter of 64-bit Arm processors, their CNTVCT_EL0.  doc/arm.md describes it. */
+/* The counter of 64-bit Arm processors, the register CNTVCT_EL0.  doc/arm.md describes it. */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H
 

@@ -1,4 +1,4 @@
-/* What the counters of x86 and Arm processors have in common: checks, and their frequency. */
+/* Checks whether a processor's counter can be read, and determines its frequency. */
 #ifndef CLOCKTIMING_COUNTER_H
 #define CLOCKTIMING_COUNTER_H
 

@@ -87,8 +87,8 @@ robust_gcd(const uint64_t *value, int n)
 }
 
 /*
- * Writes differences between values that are above width / 2 and up to width: at most one for each
- * value.  Returns their number.
+ * Writes, for each value, at most one difference to a larger value that is above width / 2 and at
+ * most width.  Returns the number of differences.
  */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)

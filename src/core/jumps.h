@@ -35,7 +35,7 @@ typedef struct Jumps
 	/* input */
 	bool		nominal;		/* the clock's rate is the reference's */
 
-	/* called for each interval with a step; may be NULL */
+	/* called for each step, whose error is at most bound_ns; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
 						  double size_ns, double bound_ns);
 	void	   *arg;

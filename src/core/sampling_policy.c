@@ -95,8 +95,8 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 
 /*
  * Adds times to the mean and variance of a class (Chan, Golub and LeVeque, The American
- * Statistician 37, 1983).  Truncates long times there, because they may include the time of another
- * process.  Returns the mean of the times, not truncated.
+ * Statistician 37, 1983).  In both, truncates long times, because they may include the time of
+ * another process.  Returns the mean of the times, which are not truncated for it.
  */
 static double
 remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks, int n)

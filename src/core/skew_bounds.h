@@ -13,7 +13,7 @@
 /* Least number of exchanges in a batch.  Batches show the range of an offset that changes. */
 #define SKEW_BATCH		100
 
-/* If so many successive readings are each above the one before, the clock is not standing still. */
+/* Number of successive rising readings that show that the clock is not standing still. */
 #define SKEW_FRESH		32
 
 /* Bytes of two cache lines, because some processors fetch lines in pairs. */
@@ -44,7 +44,7 @@ typedef struct SkewFound
 
 	bool		has_own;		/* "own" is set */
 	uint64_t	own;			/* latest own reading */
-	int64_t		advances;		/* latest readings above their previous one */
+	int64_t		advances;		/* current number of rising readings in a row */
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */

@@ -27,8 +27,7 @@ compare_double(const void *a, const void *b)
 
 /*
  * Returns Gamma(a + 1/2) / Gamma(a).  For a >= 100, the difference of two large logarithms would
- * lose digits.  There, uses the asymptotic series (DLMF 5.11.13); its first omitted term is below
- * 2e-13.
+ * lose digits, so the asymptotic series replaces it (DLMF 5.11.13; first omitted term < 2e-13).
  */
 static double
 gamma_ratio(double a)

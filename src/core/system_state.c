@@ -120,7 +120,7 @@ system_boottime_s(void)
 	return (double) kernel_clock_ns(BOOT_CLOCK_ID) / 1e9;
 }
 
-/* CLOCK_MONOTONIC lacks the suspensions.  Reads again if there was an interruption in between. */
+/* CLOCK_MONOTONIC excludes suspensions.  Reads both clocks again if the thread was interrupted. */
 double
 system_suspended_s(void)
 {

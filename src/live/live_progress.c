@@ -309,7 +309,10 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_NestLoop:
 				p->work = p->rows = driver->rows;
 
-				/* with many inner rows, the latest outer row takes long */
+				/*
+				 * With many inner rows for each outer row, much of the work
+				 * for the latest outer row is not done yet.
+				 */
 				inner = input_of(walk, place, 1);
 				if (!walk->image->header.late &&
 					live_node(walk->image, inner)->rows >= MANY_ROWS)
@@ -324,7 +327,10 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_SetOp:
 				p->rows = output_share(walk, place, driver, input_rows);
 
-				/* sorted: returns rows while it reads; plain: returns one row */
+				/*
+				 * A sorted aggregate returns rows while it reads its input,
+				 * and a plain one returns a single row.
+				 */
 				if (node->tag == T_Agg &&
 					node->startup_cost < live_node(walk->image, input)->total_cost)
 					p->work = p->rows = driver->rows;

@@ -53,9 +53,9 @@ static double usual_rate_ppm;	/* latest rate outside of rate events */
 static TimestampTz rate_from;	/* beginning of the latest ended rate event */
 static TimestampTz rate_to;		/* end of that event */
 static int	hops_without_skew;	/* comparisons since the latest skew */
-static TimestampTz latest_step[WATCH_WHATS];	/* of backward, warp and lag */
+static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
 static int	calm_run[WATCH_WHATS];	/* intervals since that step */
-static bool time_is_known;		/* booted_at is from this worker */
+static bool time_is_known;		/* watch_judge_time() was called before */
 
 static void
 report_event(WatchWhat what, TimestampTz at, const char *before, const char *after,

@@ -51,7 +51,7 @@ typedef struct Watching
 	SamplerRun	sampler;
 	Jumps		jumps;
 	int64		number;			/* number of observations so far */
-	TimestampTz observed_at[PAST_OBSERVATIONS]; /* by number % size */
+	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring, by number */
 	WatchStep	warp;			/* latest warp, if not reported yet */
 	WatchStep	lag;			/* latest lag, if not reported yet */
 	int64		step_number;	/* interval that jumps_add() found; 0: none */

@@ -44,7 +44,7 @@ typedef struct WatchRow
 {
 	TimestampTz at;				/* beginning of the minute, hour or interval */
 	int32		intervals;		/* number of intervals */
-	int32		machine;		/* index of the latest machine */
+	int32		machine;		/* latest machine: index in WatchState */
 	double		watched_s;		/* duration of the intervals */
 	double		cold_ns;		/* mean cost of a reading after a sleep */
 	double		warm_ns;		/* mean cost of a reading in a loop */
