@@ -120,9 +120,8 @@ merge_strata(CallStratum *into, const CallStratum *from)
 }
 
 /*
- * Merges a stratum without timed calls with the adjacent one.  A stratum with few timed calls pools
- * its variance with the previous one's, but keeps its own mean, because calls may have become
- * slower.
+ * Merges a stratum without timed calls with the adjacent one.  A stratum with few timed calls also
+ * uses the variance of the previous one, but its own mean, because calls may have become slower.
  */
 void
 call_series_next(CallSeries *series)

@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 /*
- * Kinds of work that the nodes below do during a call of a node.  The work of each kind is counted
- * for each timed call, and in total for all calls.  These "counts below" explain a part of a call's
- * time.
+ * Kinds of work that the nodes below do during a call of a node.  Each kind is counted for each
+ * timed call, and in total for all calls.  These "counts below" explain a part of a call's time.
  */
 typedef enum CountBelow
 {
@@ -87,8 +86,7 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
  * caused it.  Returns the share of the long gaps that the node has caused, and sets its standard
  * error.  "prior" is the prior probability that the node caused all of them.  "seen" is the number
  * of long gaps within its timed calls.  "expected" is the number expected there if the node caused
- * all of them.  "certain" is the number expected there from other gaps, which the node certainly
- * caused.
+ * all of them.  "certain" is the number expected there from gaps that the node certainly caused.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

@@ -1,7 +1,6 @@
 /*
  * Compares data sets by ranks or by Student's t test, and plots them like FreeBSD's ministat(1).
- * Data are finite and below COMPARE_LIMIT in absolute value.  Results are NAN if they are not
- * defined.
+ * Data are finite and below COMPARE_LIMIT in absolute value.  Undefined results are NAN.
  */
 #ifndef CLOCKTIMING_COMPARISON_H
 #define CLOCKTIMING_COMPARISON_H

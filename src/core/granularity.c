@@ -65,9 +65,8 @@ divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 
 /*
  * Returns the greatest common divisor of nearly all values.  A plain GCD would be 1 after a single
- * disturbed value.  So each of PAIRS pairs of values proposes the pair's GCD, which is the step
- * with a probability of 6 / pi^2.  The result is the largest of them that divides nearly all
- * values.
+ * disturbed value.  So each of PAIRS pairs of values proposes its own GCD, which is the step with a
+ * probability of 6 / pi^2.  The result is the largest one that divides nearly all values.
  */
 static uint64_t
 robust_gcd(const uint64_t *value, int n)
@@ -135,8 +134,7 @@ fit_frequency(const double *length, int n, double *frequency)
 
 /*
  * Returns a period near 1 / frequency if nearly all values are multiples of it within ROUNDING;
- * else 0.  Refines the period by longer and longer differences, and finally by the values
- * themselves.
+ * else 0.  Refines the period by longer and longer differences, and then by the values.
  */
 static double
 confirmed_period(const uint64_t *value, int n, double frequency)

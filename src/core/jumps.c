@@ -109,7 +109,10 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
 	jumps->unexplained_ns = 0;
 
-	/* backward_ns lacks the time between readings; only the rest is a lag */
+	/*
+	 * Only what the readings do not show is a lag.  They show a backward step
+	 * minus the time between them, so the step may be larger by passed_ns.
+	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{
 		double		most_ns = backward_ns + fabs(interval->passed_ns);

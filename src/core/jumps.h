@@ -1,8 +1,7 @@
 /*
  * Detects steps of a clock that is compared with a reference at intervals.  The lead is the clock's
  * advance minus the reference's.  Without steps it changes at a constant rate.  An interval
- * contains a step if the lead changes in it by much more or less than in the intervals before and
- * after it.
+ * contains a step if the lead changes in it by much more or less than in the intervals around it.
  */
 #ifndef CLOCKTIMING_JUMPS_H
 #define CLOCKTIMING_JUMPS_H
@@ -74,9 +73,8 @@ typedef struct JumpsPair
 
 /*
  * Finds long stretches in which the clock ran at another rate, for example because it was frozen.
- * jumps_add() misses them, because their intervals do not differ from their neighbours.  Counts
- * them as steps and subtracts them from the leads.  Must be called after jumps_end().  "work" needs
- * 3 * n elements.
+ * jumps_add() misses them, because their intervals do not differ from neighbours.  Counts them as
+ * steps, and subtracts them from the leads.  Must follow jumps_end().  "work" needs 3 * n elements.
  */
 extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);

@@ -144,8 +144,7 @@ add_records(PlanEstimate *plan)
 
 /*
  * Subtracts from each node the cost of timing the calls below it, in the first n nodes by "nth".  A
- * Gather's time does not include its workers' calls, so only the leader's cost is subtracted from
- * it.
+ * Gather's time excludes its workers' calls, so only the leader's cost is subtracted from it.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -428,8 +427,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 
 /*
  * Raises a parent's startup time to that of the child whose first call is part of the parent's
- * first call.  The parent's estimate may be lower, because it comes from other loops than the
- * child's.
+ * first call.  The parent's estimate may be lower, because it comes from other loops.
  */
 static void
 order_starts(PlanEstimate *plan, int n)

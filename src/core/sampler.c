@@ -189,7 +189,11 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 	return best;
 }
 
-/* Counts the tally's jumps: as warps if they explain the lead excess_ns > 0, otherwise as gaps. */
+/*
+ * Counts the jumps since the latest pair, which is stretch_ns ago.  If the clock has gained
+ * excess_ns > 0 on the reference since then, jumps whose sum is this excess are warps.  All other
+ * jumps are gaps.
+ */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -312,7 +316,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/* Adds a block's mean.  Blocks' means are nearly independent; successive durations are not. */
+/* Adds a block's mean.  The margin needs independent values, which successive durations are not. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {

@@ -9,12 +9,13 @@
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
-/* Shortest duration in ns that can be a gap, as in Linux's hardware latency detector. */
+/* Shortest gap in ns, a time off the CPU.  Linux's hardware latency detector has the same limit. */
 #define GAP_NS			10000.0
 
 /*
  * Difference in ns between the advances of the clock and of the reference that is always tolerated.
- * A larger difference is a warp or a lag. tolerance() in sampler.c adds other known errors.
+ * If it is larger, the clock has jumped ahead (a warp) or has fallen behind (a lag).  Other known
+ * errors are added to it by tolerance() in sampler.c.
  */
 #define DISAGREEMENT_NS	1000.0
 
@@ -48,8 +49,7 @@ typedef struct SamplerRun
 	bool		cpu_time;		/* the clock counts CPU time: no lags */
 	double		slack_ns;		/* largest delay of a coarse clock's update */
 	double		least_warp_ns;	/* smaller warps are ignored */
-	uint64_t	(*reference) (void);	/* reads the reference; NULL:
-										 * reference_ns() */
+	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
 
 	/* called after each block; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);

@@ -16,7 +16,11 @@ typedef struct ClockReader
 	uint64_t	(*repeat) (int n);
 } ClockReader;
 
-/* Counts the duration b - a.  Stalls and backward steps are unusual, because ticks_ - 1 is huge. */
+/*
+ * Counts the duration b - a of two successive readings. tally_unusual() counts stalls, backward
+ * steps and long durations.  One comparison finds all three, because ticks_ - 1 is a huge unsigned
+ * number for stalls and backward steps.
+ */
 #define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
 		uint64_t	ticks_ = (b) - (a); \

@@ -56,8 +56,8 @@ extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 
 /*
  * Initializes a class.  All its calls are timed until the end of the first batch.  "vary" means
- * that few calls may take most of the time.  Then at least one call in "sampling" is timed, even if
- * this exceeds the budget.
+ * that few calls may take most of the time.  Then one call in "sampling" is timed, whatever the
+ * cost.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
 							  double counting_ticks, bool vary);

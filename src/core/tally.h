@@ -102,8 +102,8 @@ extern TallyMoments tally_moments(const Tally *tally);
 
 /*
  * Returns the q-quantile (0 <= q <= 1): the inverse of the empirical distribution function (type 1
- * of Hyndman and Fan, 1996).  Entries are in ascending order; "total" is the sum of their counts,
- * above 0.
+ * of Hyndman and Fan, 1996).  Entries are in ascending order.  "total" > 0 is the sum of their
+ * counts.
  */
 extern uint64_t tally_quantile(const TallyEntry *entries, int n,
 							   uint64_t total, double q);

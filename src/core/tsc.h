@@ -54,8 +54,7 @@ typedef struct TscEvidence
 /*
  * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto.  The rule is
  * that of tsc_use_by_default() in its src/common/instr_time.c: Linux keeps time by the TSC, or the
- * processor has TSC_ADJUST, a register by which firmware and kernel synchronise the counters of
- * sockets.
+ * processor has TSC_ADJUST, by which firmware and kernel synchronise the counters of sockets.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 

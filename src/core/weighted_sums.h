@@ -1,8 +1,8 @@
 /*
  * Estimates totals and means of a population from a random sample with unequal probabilities.  A
  * value that was sampled with probability p has the weight w = 1/p.  The state is a set of sums
- * over the sampled values.  Subtracting earlier sums leaves those of the values added since then.
- * Results are NAN if unknown.
+ * over the sampled values.  Subtracting earlier sums leaves the sums of later values.  Unknown
+ * results are NAN.
  */
 #ifndef CLOCKTIMING_WEIGHTED_SUMS_H
 #define CLOCKTIMING_WEIGHTED_SUMS_H

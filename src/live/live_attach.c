@@ -86,10 +86,7 @@ static volatile int nrunning = 0;
 /* Planner's cost from which an execution is expected to be long. */
 static double long_cost;
 
-/*
- * Statements that turned out to be long, and for which counting the calls added at most
- * clocktiming.max_overhead.
- */
+/* Statements that were long, and whose calls were cheap to count (clocktiming.max_overhead). */
 static LongStatements long_statements;
 static bool any_long = false;	/* long_statements is not empty */
 static int	live_timeout = -1;	/* the timeout's id */

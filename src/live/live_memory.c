@@ -133,9 +133,8 @@ is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
 }
 
 /*
- * Takes over the slots that an ended worker of the same query has left to the leader of this
- * worker.  Copies their counts to image->before. live_write() adds these to the counts of this
- * worker.
+ * Takes over the slots that an ended worker of the same query has left to this worker's leader.
+ * Copies their counts to image->before. live_write() adds these to the counts of this worker.
  */
 static bool
 adopt_slots(LiveImage *image)

@@ -55,8 +55,8 @@
 #define INPUT_SHARE		0.8
 
 /*
- * If the planner expects at least this number of rows per loop on the inner side of a nested loop,
- * the inner side's share limits that of the nested loop.  Otherwise only the outer side's share
+ * Number of rows per loop that the planner expects on the inner side of a nested loop.  From this
+ * number on, the inner side's share limits that of the nested loop.  Below, only the outer side
  * counts.
  */
 #define MANY_ROWS		10
@@ -159,8 +159,8 @@ scan_share(ProgressWalk *walk, int place)
 }
 
 /*
- * Returns the share of rows for a node that returns them again in each loop, such as the inner side
- * of a nested loop.
+ * Returns the share of rows of a node that returns its rows again in each loop, as in a nested
+ * loop.
  */
 static double
 repeated_share(ProgressWalk *walk, int place)

@@ -13,8 +13,7 @@ typedef struct LiveProgress
 
 /*
  * "image" has sums over all processes.  "processes" is the number of processes that executed each
- * node, by place.  The time from the latest publication to "now" is subtracted from the remaining
- * time.
+ * node, by place.  The time from the latest publication to "now" is subtracted from the rest.
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

@@ -1,6 +1,6 @@
 /*
  * Observes the watched clock.  An interval (clocktiming.watch_interval) has several observations of
- * a fraction of a millisecond each.  So a short slowdown of the processor does not seem to be a
+ * a fraction of a millisecond each, so that a short slowdown of the processor does not count as a
  * change of the clock.
  */
 #ifndef CLOCKTIMING_WATCH_OBSERVE_H

@@ -98,7 +98,7 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 /*
  * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair for which
  * the relative difference, multiplied by the lower count, is smallest.  Keeps the more frequent
- * duration.
+ * one.
  */
 static int
 merge_neighbours(TallyEntry *entries, int n)
