@@ -86,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* publishes early, because later calls may be long: after interval / 10 */
+	/* first publishes after interval / 10, because calls may become long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -182,7 +182,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		forget_uses(&copy.samples->first);
 		forget_uses(&copy.samples->later);
 	}
-	/* record_estimate() would end the loop of an original NODE_UNTIMED */
+	/* record_estimate() would end the loop if the kind were NODE_UNTIMED */
 	if (t->kind == NODE_UNTIMED)
 		copy.kind = NODE_WHOLE;
 	else if (t->kind == NODE_WHOLE)
