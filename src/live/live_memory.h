@@ -161,9 +161,9 @@ extern bool live_claim(LiveImage *image);
 extern void live_write(const LiveImage *image, bool all);
 
 /*
- * Frees the slots when an execution has ended.  If a parallel worker ends before its leader, its
- * slots belong to the leader from then on.  A later worker of the same query takes them over with
- * their counts, and adds its own.
+ * Frees the slots when an execution has ended.  If a parallel worker ends before its leader, and
+ * the leader has slots, the worker's slots belong to the leader from then on.  A later worker of
+ * the same query takes them over with their counts, and adds its own.
  */
 extern void live_release(LiveImage *image);
 
