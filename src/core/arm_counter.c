@@ -5,7 +5,7 @@
 #include "core/arm_counter.h"
 #include "core/system_state.h"
 
-/* Linux's name of the counter. */
+/* Linux's name of the counter as a clock source. */
 #define KERNEL_NAME			"arch_sys_counter"
 
 const char *
@@ -38,11 +38,11 @@ arm_counter_judge(const ArmEvidence *evidence)
 #include "core/reference.h"
 #include "core/system_clock.h"
 
-/* From linux/prctl.h of Linux 6.12, the first version that supports them on Arm. */
+/* PR_GET_TSC and PR_TSC_ENABLE of Linux 6.12, the first version that supports them on Arm. */
 #define PR_GET_TSC_CODE		25
 #define PR_TSC_ENABLE_CODE	1
 
-/* The cost of an undisturbed reading is the minimum over BATCHES batches of BATCH_READINGS each. */
+/* The cost of a reading is the minimum over BATCHES batches of BATCH_READINGS readings each. */
 #define BATCHES				20
 #define BATCH_READINGS		20
 
@@ -99,7 +99,7 @@ fenced_read(void)
 	return arm_counter_read();
 }
 
-/* Returns the cost of a reading, including the cost of reading the reference clock. */
+/* Returns the cost of a reading, plus that of the reference divided by BATCH_READINGS. */
 static double
 least_cost_ns(uint64_t (*read) (void))
 {

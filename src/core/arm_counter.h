@@ -1,4 +1,4 @@
-/* The counter of 64-bit Arm: whether it can be read and trusted; its frequency.  See doc/arm.md. */
+/* The counter of 64-bit Arm processors, the register CNTVCT_EL0.  doc/arm.md describes it. */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H
 
@@ -13,9 +13,10 @@
 /* Returns NULL if this process may read the counter at present, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/* Returns the frequency by CNTFRQ_EL0 or calibration; NULL while the counter may not be read. */
+/* Returns the counter's frequency; NULL if it may not be read.  See counter.h for wait(). */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
+/* Evidence for judging the counter. */
 typedef struct ArmEvidence
 {
 	const char *why_not;		/* arm_counter_why_not() */
@@ -25,14 +26,14 @@ typedef struct ArmEvidence
 } ArmEvidence;
 
 /*
- * Returns NULL if the counter is to be used for timing, else the reason why not, which is valid
- * until the next call.  Linux must keep time by the counter, because Linux then handles its known
- * faults.  A reading must also take less time than one of the system clock.  It takes longer where
- * a fault needs a workaround, because Linux then traps readings.
+ * Returns NULL if the counter is to be used for timing, else the reason why not, valid until the
+ * next call.  Linux must keep time by the counter, because Linux then handles the faults of known
+ * processors.  A reading must also take less time than a reading of the system clock.  If a fault
+ * needs a workaround, Linux traps each reading, which makes it slower.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 
-/* Judges the counter by current evidence.  Costs are measured once per process, in 0.1 ms. */
+/* arm_counter_judge() with the current evidence.  The first call in a process takes 0.1 ms. */
 extern const char *arm_counter_why_not_trusted(void);
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER

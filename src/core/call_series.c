@@ -5,13 +5,13 @@
 #include "core/call_series.h"
 #include "core/stats.h"
 
-/* Number of timed calls below which a stratum's variance is pooled with the previous one's. */
+/* A stratum with fewer timed calls pools its variance with the previous one's. */
 #define MIN_TIMED		16
 
 /*
- * Number of steps in the prior distribution of a node's share of long gaps.  Usually one node
- * caused all gaps, so the share is 1 with a weight of p, or 0 with a weight of 1 - p.  The values
- * in between have a total weight of p (1 - p).
+ * Number of steps from 0 to 1 in the prior distribution of a node's share of long gaps.  Usually
+ * one node caused all gaps.  So the share 1 has the weight p, and the share 0 has the weight 1 - p,
+ * where p is the prior probability.  The shares between them have a total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -45,7 +45,7 @@ call_stratum_add(CallStratum *stratum, double time, const CallsBelow *below)
 	}
 }
 
-/* Adds sums of products of deviations from the means, each times "weight". */
+/* Adds the sums of products of a stratum's deviations from its means, multiplied by "weight". */
 static void
 add_deviations(CallProducts into, const CallStratum *stratum, double weight)
 {
@@ -64,9 +64,10 @@ add_deviations(CallProducts into, const CallStratum *stratum, double weight)
 }
 
 /*
- * Adds a stratum's estimate to the sums: N times the mean of the sample, with a variance of
- * N^2 * s^2 / n * (1 - n / N) (stratified sampling without replacement: Cochran, Sampling
- * Techniques, 1977, 5.4 and 5.6).  "like" is a stratum to pool the variance with, or NULL.
+ * Adds a stratum's estimate to the sums.  Of N calls, n were timed, with variance s^2.  The
+ * estimate is N times the mean of the timed calls, with a variance of N^2 * s^2 / n * (1 - n / N)
+ * (stratified sampling without replacement: Cochran, Sampling Techniques, 1977, 5.4 and 5.6).
+ * "like" is a stratum whose timed calls also contribute to s^2, or NULL.
  */
 static void
 close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum *like)
@@ -97,11 +98,11 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	weight = calls * calls / timed * (1 - timed / calls);
 	if (df < 1)
 	{
-		/* a single call shows nothing about the variance */
+		/* assumes a deviation as large as the only timed call's time */
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* so that 1.96 standard errors are the margin by Student's t */
+	/* enlarged, so that 1.96 standard errors are the margin by Student's t */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);
@@ -119,9 +120,8 @@ merge_strata(CallStratum *into, const CallStratum *from)
 }
 
 /*
- * A stratum without timed calls is assumed to be like the adjacent one.  A stratum with few timed
- * calls pools its variance with the previous one's.  It keeps its own mean, because calls may have
- * become slower, and because strata have different probabilities.
+ * Merges a stratum without timed calls with the adjacent one.  A stratum with few timed calls also
+ * uses the variance of the previous one, but its own mean, because calls may have become slower.
  */
 void
 call_series_next(CallSeries *series)
@@ -147,11 +147,11 @@ call_series_end(CallSeries *series)
 }
 
 /*
- * Computes slopes by least squares (Gaussian elimination).  Of two counts that always vary
- * together, the larger one gets the whole slope, because many calls cost more than one.  No slope
- * may be negative, because work takes time: the most negative one is removed until there is none.
- * For three slopes this is the method of Lawson and Hanson (Solving Least Squares Problems, 1974,
- * 23.3).
+ * Computes slopes, the times of one unit of each kind of work, by least squares (Gaussian
+ * elimination).  If two counts always vary together, only the larger one gets a slope.  Work takes
+ * time, so no slope may be negative: removes the most negative one and repeats, until none is
+ * negative.  For three slopes, this is the method of Lawson and Hanson (Solving Least Squares
+ * Problems, 1974, 23.3).
  */
 static void
 slopes_of(const CallProducts products, double *slopes)
@@ -171,7 +171,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/* the sum of squares is at least 1/2 if the count varies */
+				/* if a count varies, its sum of squares is at least 1/2 */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;
@@ -212,10 +212,10 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 }
 
 /*
- * Uses the counts below as auxiliary variables: the combined regression estimator (Cochran, 7.10),
- * whose variance is that of the residuals.  A slope is uncertain if the sample lacks calls with
- * much work below.  Then the known calls are used as well, and the margin includes half of the
- * correction.
+ * The combined regression estimator, with the counts below as auxiliary variables (Cochran,
+ * Sampling Techniques, 1977, 7.10).  Its variance is that of the residuals.  A count is far if its
+ * mean over all calls differs from the sample's by more than a standard deviation.  Then its slope
+ * is uncertain, so the known calls are used, too, and the margin includes half of the correction.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -227,7 +227,7 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 	bool		far[N_BELOW];
 	bool		any_far = false;
 	double		mean;
-	double		beyond = 0;		/* variance because of uncertain slopes */
+	double		beyond = 0;		/* variance due to uncertain slopes */
 
 	if (series->calls == 0)
 		return;
@@ -252,9 +252,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		if (products[i][i] < 0.5 && missing[i] > 0)
 		{
 			/*
-			 * The slope is unknown.  A call below takes no longer than the
-			 * node's call around it.  All of them together take no longer
-			 * than the long gaps.
+			 * The count does not vary in the sample, so its slope is unknown.
+			 * The slope is at most the mean time of the node's calls. Without
+			 * long gaps, assumes half of it; else at most the gaps' time.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

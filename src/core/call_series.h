@@ -1,13 +1,16 @@
 /*
- * Estimates the time of all calls of a plan node from the timed ones, in nanoseconds or ticks.
- * doc/plans.md has the formulas.
+ * Estimates the time of all calls of a plan node from a random sample of timed calls, in
+ * nanoseconds or ticks. doc/plans.md has the formulas.
  */
 #ifndef CLOCKTIMING_CALL_SERIES_H
 #define CLOCKTIMING_CALL_SERIES_H
 
 #include <stdint.h>
 
-/* Kinds of work below a node, which are counted during a call.  Each kind has its own cost. */
+/*
+ * Kinds of work that the nodes below do during a call of a node.  Each kind is counted for each
+ * timed call, and in total for all calls.  These "counts below" explain a part of a call's time.
+ */
 typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
@@ -17,52 +20,50 @@ typedef enum CountBelow
 
 #define N_BELOW (BELOW_REMOVED + 1)
 
+/* The counts below, by CountBelow. */
 typedef struct CallsBelow
 {
 	int64_t		n[N_BELOW];
 } CallsBelow;
 
-/* Sums of products of counts below.  The last row and column are for times of calls. */
+/* Sums of products of two counts below.  In row and column CALL_TIME, a call's time is a factor. */
 #define CALL_TIME	N_BELOW
 
 typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
- * Calls with the same probability of being timed.  Times exclude the known part of a call.  The
- * total of the counts below is also known for all calls, timed or not.
+ * A stratum: successive calls with the same probability of being timed.  The time of a call
+ * excludes its known part, which is the time of calls below that were all timed.
  */
 typedef struct CallStratum
 {
-	int64_t		calls;
-	int64_t		timed;
+	int64_t		calls;			/* number of calls */
+	int64_t		timed;			/* number of timed calls */
 	double		sum;			/* time of the timed calls */
 	double		below_sum[N_BELOW]; /* sums of their counts below */
-	CallProducts products;
+	CallProducts products;		/* sums over the timed calls */
 } CallStratum;
 
-/* Successive strata.  A stratum without timed calls is merged with the adjacent one. */
+/* Successive strata.  A closed stratum has been added to the sums. */
 typedef struct CallSeries
 {
 	CallStratum now;			/* current stratum */
 	CallStratum before;			/* previous stratum, not yet closed */
-	int64_t		calls;			/* sums over the closed strata */
-	int64_t		timed;
-	double		total;			/* estimated time of the closed strata */
+	int64_t		calls;			/* number of calls of the closed strata */
+	int64_t		timed;			/* number of their timed calls */
+	double		total;			/* their estimated time */
 	double		variance;		/* variance of total */
 
-	/*
-	 * For the regression of a call's time on the counts below: sums over
-	 * strata of products of deviations, plain and weighted as in the
-	 * variance; and estimated totals of the counts below.
-	 */
-	CallProducts products;
-	CallProducts weighted;
-	double		expected[N_BELOW];
+	/* sums over closed strata, for the regression of times on counts below */
+	CallProducts products;		/* of deviations from the stratum's means */
+	CallProducts weighted;		/* the same, with the variance's weights */
+	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
-	double		hidden;			/* input: time of long gaps without readings */
+	/* input: time of long gaps in which untimed calls may have been long */
+	double		hidden;
 } CallSeries;
 
-/* Adds a timed call. */
+/* Adds a timed call to the sums; the caller counts "calls". */
 extern void call_stratum_add(CallStratum *stratum, double time, const CallsBelow *below);
 
 extern void call_series_next(CallSeries *series);	/* Begins a new stratum. */
@@ -74,23 +75,23 @@ extern void call_series_end(CallSeries *series);
 extern void call_series_join(CallSeries *series, const CallSeries *other);
 
 /*
- * Corrects the total by regression.  "below" are the counts below during all calls of the series.
- * "known" are calls of the same node that were all timed.
+ * Corrects the total by regression of the times on the counts below.  "below" are the counts below
+ * during all calls of the series.  "known" are calls of the same node of which every one was timed.
  */
 extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
 /*
- * Estimates the share of long gaps between readings that a node caused.  In each of these gaps, an
- * untimed call of the node may have been long.  "seen" is the number of long gaps in the node's
- * timed calls.  "expected" is the number expected there if the node caused all these gaps.
- * "certain" is the number expected there from gaps that the node certainly caused.  "prior" is the
- * prior probability that it caused all these gaps.  Returns the share, and sets its standard error.
+ * A long gap is a long time without a reading of the clock; an untimed call of the node may have
+ * caused it.  Returns the share of the long gaps that the node has caused, and sets its standard
+ * error.  "prior" is the prior probability that the node caused all of them.  "seen" is the number
+ * of long gaps within its timed calls.  "expected" is the number expected there if the node caused
+ * all of them.  "certain" is the number expected there from gaps that the node certainly caused.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);
 
-/* Estimates the cost of each of the N_BELOW kinds of work from the sample so far. */
+/* Estimates the time that one unit of each kind of work takes, from the sample so far. */
 extern void call_series_slopes(const CallSeries *series, const CallStratum *known,
 							   double *slopes);
 

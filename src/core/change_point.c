@@ -4,18 +4,18 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Part of a deviation that is ignored: half of log 1.3, the change that the sums are tuned to. */
+/* Subtracted from each deviation.  Half of log 1.3 finds a change by 1.3 with the fewest values. */
 #define SLACK			0.131
 
-/* Threshold of the sums, and the largest contribution of a value: one outlier is no change. */
+/* Limit of a sum, and the most that one value adds to it: a single outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* Smallest weight of a new value in the level, and limit of its deviation from the level. */
+/* The level follows a new value with at least this weight, by at most this deviation. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
-/* Returns the median of the latest n values; of two middle values, the one nearer to the level. */
+/* Returns the lower median of the latest n values; the higher one if direction is -1. */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
 {
@@ -122,7 +122,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
 	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
 	{
-		/* prefers the normal level: of two medians, the one nearer to it */
+		/* of two medians, uses the one that is nearer to the normal level */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
 		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	}

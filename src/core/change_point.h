@@ -1,9 +1,10 @@
 /*
- * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading.
- * The method is a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each
- * value must be the minimum of many short measurements.  A change by a factor of 3.5 or more is
- * found after two values, and one by 1.3 after 17.  The level follows slow changes, by at most 5 %
- * a day.
+ * Detects changes of more than 20 % in a series of values, such as the cost of a reading.  Each
+ * value must be the minimum of many short measurements.  Two cumulative sums of log(value / level),
+ * one for increases and one for decreases, show a change when they exceed a limit (Page, Biometrika
+ * 41, 1954).  A change by a factor of 3.5 or more is found after two values, and one by 1.3 after
+ * 17.  The level is a running mean of log(value), and follows slow changes: by at most 5 % a day if
+ * there is a value every 10 s.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H
@@ -16,31 +17,33 @@
 /* Number of values from which the first level is learnt. */
 #define CHANGE_LEARN	6
 
+/* A cumulative sum. */
 typedef struct ChangeSum
 {
 	double		sum;
 	int			run;			/* number of values since the sum was 0 */
 } ChangeSum;
 
-/* Must be initialised with zeros.  Levels are logarithms. */
+/* State of a series.  Must be initialised with zeros.  Levels are logarithms. */
 typedef struct ChangePoint
 {
 	int			n;				/* number of values averaged by the level */
-	bool		learnt;
+	bool		learnt;			/* the first level has been learnt */
 	bool		changed;		/* the level differs from "normal" */
 	double		level;			/* current level */
-	double		normal;			/* level to which a return ends the change */
-	ChangeSum	up;
-	ChangeSum	down;
+	double		normal;			/* level before the current change */
+	ChangeSum	up;				/* sum of increases */
+	ChangeSum	down;			/* sum of decreases */
 	double		recent[CHANGE_RECENT];	/* logarithms of values, latest first */
 } ChangePoint;
 
+/* A detected change. */
 typedef struct Change
 {
 	bool		ended;			/* the previous change is over */
 	bool		began;			/* a new change has begun */
-	double		before;			/* levels in the unit of the values */
-	double		after;
+	double		before;			/* level before it, in the unit of the values */
+	double		after;			/* level after it, in the same unit */
 	int			run;			/* number of values that showed the change */
 } Change;
 

@@ -6,19 +6,18 @@
 #include "core/comparison.h"
 #include "core/stats.h"
 
-/* Data below TINY_DATA are scaled by 2^TINY_SCALE, because their squares would underflow. */
+/* If all values are below TINY_DATA, they are multiplied by 2^TINY_SCALE; squares would be 0. */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
-/* Largest height of the plot in rows; taller columns are scaled. */
+/* Largest height of the plot in rows.  In a taller plot, a symbol stands for several values. */
 #define MAX_HEIGHT		200
 
-/* The table's columns: their number, largest width (that of ministat), and digits. */
-#define TABLE_COLUMNS	5
-#define TABLE_WIDTH		13
-#define TABLE_DIGITS	8
+#define TABLE_COLUMNS	5		/* number of columns of the table after N */
+#define TABLE_WIDTH		13		/* largest width of a column, as in ministat */
+#define TABLE_DIGITS	8		/* significant digits of a number */
 
-/* Symbols by number of the data set, from 1. */
+/* Symbols of data sets and of their overlaps, by ComparePlot's numbers. */
 static const char symbols[] = " x+*%#@O";
 
 static void
@@ -44,7 +43,6 @@ compare_summary(CompareSet *set)
 	scale(x, n, exponent);
 	set->mean = stats_mean(x, n);
 	set->stddev = ldexp(stats_stddev(x, n), -exponent);
-	/* difference between the exact mean and the rounded one */
 	for (int i = 0; i < n; i++)
 		rest += x[i] - set->mean;
 	set->mean_rest = ldexp(rest / n, -exponent);
@@ -68,7 +66,7 @@ typedef struct Margin
 static Margin
 margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 {
-	/* relative to the larger deviation, so that squares do not overflow */
+	/* in units of the larger deviation, so that squares do not overflow */
 	double		unit = fmax(a_stddev, b_stddev);
 	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
 	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
@@ -117,7 +115,6 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	test.low = test.difference - test.margin;
 	test.high = test.difference + test.margin;
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
-	/* the percentage also has the error of a's mean */
 	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
 	if (isnan(test.percent))
 		test.margin_percent = NAN;
@@ -130,7 +127,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	return test;
 }
 
-/* Sets the k-th smallest and the k-th largest difference; returns half of their distance. */
+/* Sets *low and *high to the k-th smallest and largest difference; returns half their distance. */
 static double
 rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
@@ -212,7 +209,7 @@ put_line(const ComparePlot *plot, const char *format, ...)
 	plot->line(plot->arg, line);
 }
 
-/* Columns between the frames, and the values that they stand for. */
+/* Columns of the plot, without its frame, and the values that they stand for. */
 typedef struct Axis
 {
 	int			columns;
@@ -244,7 +241,7 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
-	/* truncation to a column then rounds to the nearest one */
+	/* so that column_of(), which truncates, rounds to the nearest column */
 	axis.low -= axis.step / 2;
 	return axis;
 }

@@ -1,6 +1,6 @@
 /*
- * Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.  Data are
- * finite and below COMPARE_LIMIT in absolute value.  Results are NAN if they are not defined.
+ * Compares data sets by ranks or by Student's t test, and plots them like FreeBSD's ministat(1).
+ * Data are finite and below COMPARE_LIMIT in absolute value.  Undefined results are NAN.
  */
 #ifndef CLOCKTIMING_COMPARISON_H
 #define CLOCKTIMING_COMPARISON_H
@@ -11,7 +11,7 @@
 
 #define COMPARE_LIMIT		1e150
 
-/* Largest number of data sets in a plot, each of which has a symbol. */
+/* Limits of a plot: number of data sets, each of which has a symbol; width in characters. */
 #define COMPARE_MAX_SETS	7
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
@@ -27,19 +27,19 @@ typedef struct CompareSet
 	double		max;
 	double		median;
 	double		mean;
-	double		mean_rest;		/* exact mean minus "mean", by rounding */
-	double		stddev;			/* divided by n - 1; 0 for equal values */
+	double		mean_rest;		/* rounding error: exact mean minus "mean" */
+	double		stddev;			/* with n - 1 in the denominator */
 } CompareSet;
 
 /* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
-/* Confidence of a two-sided test.  "inside" + "outside" is 1; the smaller one keeps its digits. */
+/* Confidence of a two-sided test, for example of 95 %. */
 typedef struct CompareLevel
 {
-	double		inside;			/* 0.95 for 95 % */
-	double		outside;
-	const char *percent;		/* text, such as "95.0" */
+	double		inside;			/* 0.95 */
+	double		outside;		/* 0.05, without the rounding of 1 - inside */
+	const char *percent;		/* "95.0" */
 } CompareLevel;
 
 typedef enum CompareMethod
@@ -51,31 +51,33 @@ typedef enum CompareMethod
 
 typedef enum CompareVerdict
 {
-	COMPARE_DIFFERENT,
+	COMPARE_DIFFERENT,			/* a difference is proven */
 	COMPARE_NOT_PROVEN,
 	COMPARE_TOO_FEW,			/* too few values for this confidence */
-	COMPARE_NO_TEST				/* all values are equal */
+	COMPARE_NO_TEST				/* the values do not vary */
 } CompareVerdict;
 
+/* Result of comparing data set b with a.  The intervals are confidence intervals. */
 typedef struct CompareTest
 {
-	double		difference;		/* shift, or difference of means, of b minus a */
+	double		difference;		/* mean of b minus mean of a; or the shift */
 	double		low;			/* interval of the difference, or NAN */
 	double		high;
 	double		margin;			/* half of the interval; 0: COMPARE_NO_TEST */
-	double		percent;		/* difference in percent of a, or NAN */
+	double		percent;		/* difference in percent of a's mean or median */
 	double		margin_percent; /* half of the interval of "percent" */
-	double		pooled_stddev;	/* Student's test only, else NAN */
+	double		pooled_stddev;	/* of Student's test; NAN for others */
 	double		df;				/* degrees of freedom; NAN for ranks */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
 	CompareVerdict verdict;
 } CompareTest;
 
 /*
- * Compares two independent data sets after compare_summary().  COMPARE_RANK: see rank_test.h; sets
- * differ if p is below level->outside.  COMPARE_WELCH: degrees of freedom of Welch and
- * Satterthwaite (Welch, Biometrika 34, 1947).  For the interval of "percent", a's data are first
- * multiplied by the ratio of b's to a's location, so that the interval includes the error of a.
+ * Compares two independent data sets, for which compare_summary() has been called.  By COMPARE_RANK
+ * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
+ * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The interval of
+ * "percent" includes the error of a's mean or median: it is computed after multiplying a's data by
+ * the ratio of the two means or medians.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
@@ -85,10 +87,9 @@ extern const char *compare_verdict(const CompareTest *test);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
- * plot, a table, and the test of each data set against the first.  Where data sets overlap, the
- * symbol is that of their numbers combined by OR.  A bar below the plot extends one standard
- * deviation to each side of the mean A, with M at the median.  With "separate", each data set's bar
- * has a line of its own.
+ * plot, a table, and the test of each data set against the first.  Data sets are numbered from 1.
+ * Where they overlap, their numbers are combined by OR, which gives the number of the symbol.  Bars
+ * below the plot extend by one standard deviation from the mean A.  M marks the median.
  */
 typedef struct ComparePlot
 {
@@ -98,8 +99,8 @@ typedef struct ComparePlot
 	CompareMethod method;
 	RankPause	pause;
 	int			width;			/* COMPARE_MIN_WIDTH to COMPARE_MAX_WIDTH */
-	bool		separate;
-	void		(*line) (void *arg, const char *line);	/* without newline */
+	bool		separate;		/* each data set's bar has its own line */
+	void		(*line) (void *arg, const char *line);	/* prints a line */
 	void	   *arg;
 } ComparePlot;
 

@@ -1,21 +1,22 @@
-/* The counters of processors: whether they can be read, and their frequency. */
+/* Checks whether a processor's counter can be read, and determines its frequency. */
 #ifndef CLOCKTIMING_COUNTER_H
 #define CLOCKTIMING_COUNTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A first reading of a counter, and its result. */
 typedef struct Probe
 {
-	uint64_t	(*read) (void);
-	bool		done;
-	bool		survived;
+	uint64_t	(*read) (void); /* reads the counter */
+	bool		done;			/* "read" has been executed */
+	bool		survived;		/* it raised no signal */
 } Probe;
 
 /*
- * Executes "read" once, with signal handlers installed; returns whether it raised no signal.  An
- * instruction may fault unexpectedly, for example because a hypervisor intercepts it, and an
- * unhandled signal in one backend ends every session of the server.
+ * Executes "read" with signal handlers installed, once per Probe; returns whether it raised no
+ * signal.  An instruction may fault unexpectedly, for example because a hypervisor intercepts it.
+ * An unhandled signal in one backend would end every session of the server.
  */
 extern bool probe(Probe *probe);
 
@@ -28,14 +29,17 @@ typedef struct CounterFrequency
 	double		calibrated_bound_ppm;	/* bound of its error */
 } CounterFrequency;
 
-/* Compares the counter with the reference for 50 ms.  wait() sleeps meanwhile; may longjmp(). */
+/*
+ * Measures the frequency by comparing the counter with the reference for 50 ms.  Calls wait() to
+ * sleep until then; wait() may leave by longjmp().
+ */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 
 /*
- * Sets the frequency to the stated one, unless it is already set, or the calibration differs by
- * more than 100 ppm.  A stated frequency is preferred because it is the same in all processes.
- * Ignores a stated_hz of 0.
+ * Sets the frequency to the stated one, unless it is already set, stated_hz is 0, or the
+ * calibration differs by more than 100 ppm.  Callers pass stated frequencies before the calibrated
+ * one, because stated ones are the same in all processes.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

@@ -1,4 +1,4 @@
-/* The CPUs that this thread may run on, and comparison of their clocks by moving the thread. */
+/* Compares the clocks of CPUs by moving this thread from one CPU to another. */
 #ifndef CLOCKTIMING_CPU_HOP_H
 #define CLOCKTIMING_CPU_HOP_H
 
@@ -10,7 +10,7 @@
 
 #ifdef __linux__
 
-/* Number of CPUs, the most that Linux supports on x86.  Further CPUs are ignored. */
+/* Size of a CpuSet in CPUs: the largest number that Linux supports on x86. */
 #define MOST_CPUS	8192
 
 typedef struct CpuSet
@@ -20,28 +20,29 @@ typedef struct CpuSet
 
 #define CPU_IN(cpu, set)	CPU_ISSET_S(cpu, sizeof(CpuSet), (set)->parts)
 
-/* Return 0 or errno. */
+/* Get and set the CPUs that this thread may run on: a set, or one CPU.  Return 0 or errno. */
 extern int	cpus_allowed(CpuSet *set);
 extern int	allow_cpus(const CpuSet *set);
 extern int	pin_to_cpu(int cpu);
 
 #endif
 
+/* Result of a comparison.  The lead is what the other CPU's clock is ahead of this CPU's. */
 typedef struct CpuHop
 {
 	int			cpus;			/* number of CPUs that the thread may use */
-	int			home;			/* the current CPU */
-	int			cpu;			/* the CPU that the thread moved to */
-	int64_t		least;			/* bounds of the other clock's lead, in ticks */
-	int64_t		most;
-	int64_t		proven;			/* smallest proven difference; 0: none */
+	int			home;			/* number of this CPU */
+	int			cpu;			/* number of the other CPU */
+	int64_t		least;			/* lower bound of the lead, in ticks */
+	int64_t		most;			/* upper bound of the lead, in ticks */
+	int64_t		proven;			/* the bound next to 0; 0 if 0 is between them */
 } CpuHop;
 
 /*
- * Moves to another CPU and back; successive numbers of "turn" select the CPUs in turn.  Returns
- * false if there is no other CPU or the system forbids the move.  Restores the thread's CPU
- * affinity.  Proves only differences that exceed the duration of the moves, some microseconds.
- * skew_bounds.h finds smaller ones.
+ * Reads a clock on this CPU, on another CPU, and on this one again.  Successive numbers of "turn"
+ * select the other CPUs in turn.  Returns false if there is no other CPU or the system forbids the
+ * move.  Restores the thread's CPU affinity.  The bounds are as far apart as the moves take, some
+ * microseconds; skew_bounds.h finds closer ones.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
 

@@ -1,6 +1,6 @@
 /*
- * Linux counts the time in which a thread was ready to run but did not run.  Other systems show
- * only the time off the CPU, which includes waiting for something else than the CPU.
+ * Linux counts the time in which a thread was ready to run but did not run.  Other systems only
+ * show the time off the CPU, which includes waiting for other things, such as disks.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "core/system_clock.h"
 
 #if defined(__linux__)
-/* Opens the scheduler's counters of this thread once per process, because opening is slow. */
+/* Returns the file with the scheduler's counters of this thread.  Opens it once per process. */
 static int
 schedstat(void)
 {
@@ -30,7 +30,7 @@ schedstat(void)
 }
 #endif
 
-/* Returns the time in a run queue, by the scheduler's counter; negative if it is not available. */
+/* Returns the time in ns for which this thread was ready but not running; -1 if unknown. */
 static double
 delay_ns(void)
 {
@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* this thread has run, so zeros mean that the kernel does not count */
+	/* this thread has run, so a 0 shows that the kernel does not count */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
@@ -91,10 +91,10 @@ cpu_usage_after(void)
 }
 
 /*
- * If the thread has not waited, other processes had the CPU all the time that the thread was off
- * it.  This includes other virtual machines, which are in no run queue of this system.  If it has
- * waited, the scheduler's counter shows the time of other processes.  Without that counter, the
- * time off the CPU is divided in the ratio of preemptions and waits.
+ * If the thread has not waited for anything else, other processes had the CPU during all of the
+ * time off the CPU.  This includes other virtual machines, which the scheduler's counter does not
+ * show.  If the thread has waited, the scheduler's counter shows the time of other processes.
+ * Without that counter, the time off the CPU is divided in the ratio of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

@@ -4,34 +4,28 @@
 
 #include "core/granularity.h"
 
-#define MIN_ADVANCES	16
-/* Share of the advances that must agree; interrupts may disturb the others. */
-#define AGREEMENT		0.98
-#define SAMPLE			256
-#define PAIRS			256
+#define MIN_ADVANCES	16		/* smallest number of positive advances */
+#define AGREEMENT		0.98	/* share that must be multiples of the step */
+#define SAMPLE			256		/* largest number of advances used */
+#define PAIRS			256		/* number of pairs of advances tried */
 
 /* Largest share of advances that may be shorter than the step. */
 #define SHORTER			0.1
 
 /*
- * Parameters for a step that is no integer: its minimum in ticks, the largest deviation of an
- * advance from a multiple of it in ticks, and the share of the advances that must agree.  Rounding
- * to whole ticks blurs a step of g ticks by 2 / g of it, which hides a step below four ticks.  The
- * deviation is less than a tick by rounding; the rest is for the error of the step.
+ * A step that is not a whole number of ticks is called a period.  Readings are rounded to whole
+ * ticks, so a period below four ticks cannot be found.  Rounding changes an advance by less than a
+ * tick.  ROUNDING is larger, because the period has an error, too.
  */
-#define MIN_PERIOD		4.0
-#define ROUNDING		1.25
-#define REAL_AGREEMENT	0.95
+#define MIN_PERIOD		4.0		/* in ticks */
+#define ROUNDING		1.25	/* largest deviation from a multiple, in ticks */
+#define REAL_AGREEMENT	0.95	/* share of advances within that deviation */
 
-/*
- * Parameters of the search for such a step, called the period: the ratio of successive candidates,
- * the longest difference in periods, the smallest number of such differences, and the smallest mean
- * resultant length of their phases.
- */
-#define CANDIDATE_RATIO	1.03
-#define PERIODS			4
-#define MIN_DIFFERENCES	32
-#define MIN_RESULTANT	0.6
+/* Candidates for the period are tested by differences between advances, the short ones first. */
+#define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
+#define PERIODS			4		/* longest difference at first, in periods */
+#define MIN_DIFFERENCES	32		/* smallest number of differences at first */
+#define MIN_RESULTANT	0.6		/* smallest result of fit_frequency() */
 
 static int
 compare_uint64(const void *a, const void *b)
@@ -55,7 +49,7 @@ gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Returns whether nearly all values are multiples of the divisor.  Usually the first few decide. */
+/* Returns whether nearly all values are multiples of the divisor. */
 static bool
 divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 {
@@ -70,9 +64,9 @@ divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 }
 
 /*
- * Returns the greatest common divisor of nearly all values.  Each of PAIRS pairs proposes its own
- * divisor, which is the step in 6 / pi^2 of all cases.  The largest divisor that nearly all values
- * agree with wins.  A plain GCD would be 1 after a single disturbed value.
+ * Returns the greatest common divisor of nearly all values.  A plain GCD would be 1 after a single
+ * disturbed value.  So each of PAIRS pairs of values proposes its own GCD, which is the step with a
+ * probability of 6 / pi^2.  The result is the largest one that divides nearly all values.
  */
 static uint64_t
 robust_gcd(const uint64_t *value, int n)
@@ -91,7 +85,10 @@ robust_gcd(const uint64_t *value, int n)
 	return best;
 }
 
-/* Writes at most one difference per value, from width / 2 to width; returns their number. */
+/*
+ * Writes, for each value, at most one difference to a larger value that is above width / 2 and at
+ * most width.  Returns the number of differences.
+ */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
 {
@@ -112,8 +109,9 @@ take_differences(const uint64_t *value, int n, double width, double *difference)
 }
 
 /*
- * Corrects the frequency by the mean phase of the lengths.  Returns the mean resultant length of
- * the phases: 1 if all lengths are multiples of one period, about 0 by chance.
+ * A length's phase is its distance from a multiple of the period 1 / frequency, as an angle.
+ * Corrects the frequency, so that the mean phase becomes 0.  Returns the length of the phases' mean
+ * vector: 1 if all phases are equal, and about 0 if the lengths have nothing to do with the period.
  */
 static double
 fit_frequency(const double *length, int n, double *frequency)
@@ -135,8 +133,8 @@ fit_frequency(const double *length, int n, double *frequency)
 }
 
 /*
- * Returns the period near 1 / frequency of which nearly all values are multiples within rounding;
- * 0: none.  Longer and longer differences refine the period, and finally the values themselves.
+ * Returns a period near 1 / frequency if nearly all values are multiples of it within ROUNDING;
+ * else 0.  Refines the period by longer and longer differences, and then by the values.
  */
 static double
 confirmed_period(const uint64_t *value, int n, double frequency)
@@ -165,11 +163,11 @@ confirmed_period(const uint64_t *value, int n, double frequency)
 		if (multiple >= 1 && fabs(length[i] - multiple / frequency) <= ROUNDING)
 			multiples[agreeing++] = (uint64_t) multiple;
 	}
-	/* a step may be several periods */
+	/* the clock may advance by several periods at a time */
 	return agreeing < REAL_AGREEMENT * n ? 0 : (double) robust_gcd(multiples, agreeing) / frequency;
 }
 
-/* Returns the longest period that is confirmed; 1: none. */
+/* Returns the longest period that confirmed_period() finds; 1: none. */
 static double
 real_step(const uint64_t *value, int n)
 {

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * Returns the step in ticks.  Nearly all n advances are multiples of it, apart from the rounding of
- * readings to whole ticks.  Returns 1 if no longer step is found, and 0 if fewer than 16 advances
- * are positive.  Sorts the advances, which must be below 2^63 and must vary.  doc/clocks.md has the
- * method.
+ * Returns the step in ticks, from n advances, the differences between readings.  Nearly all
+ * advances are multiples of the step, apart from rounding to whole ticks.  Returns 1 if no longer
+ * step is found, and 0 if fewer than 16 advances are positive.  Sorts the advances, which must be
+ * below 2^63 and must vary. doc/clocks.md has the method.
  */
 extern double granularity(uint64_t *advances, int n);
 

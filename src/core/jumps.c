@@ -4,22 +4,21 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 
-/* Smallest numbers of neighbours, and of pairs, that determine a rate. */
-#define MIN_SIDE		3
-#define MIN_PAIRS		11
+#define MIN_SIDE		3		/* number of neighbours needed for a rate */
+#define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
-/* Smallest step in ns, and tolerance of a rate learnt from neighbours. */
-#define LEAST_NS		1000.0
-#define RATE			100e-6
+#define LEAST_NS		1000.0	/* smallest step in ns */
+#define RATE			100e-6	/* tolerated deviation from neighbours' rate */
 
 /* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
+/* A change of the lead per time: 1e-6 is 1 ppm. */
 typedef struct Rate
 {
 	double		rate;
 	double		doubt;			/* bound of the rate's error */
-	bool		agreed;			/* most intervals have this rate */
+	bool		agreed;			/* at least half of the intervals have it */
 } Rate;
 
 /* Part of an interval's lead that a rate does not explain. */
@@ -70,7 +69,7 @@ rate_of(const double *rates, const double *doubts, int n, double tolerance, doub
 	return rate;
 }
 
-/* Sets the rate of later (1) or earlier (-1) neighbours; returns false if they are too few. */
+/* Sets the rate of i's later (1) or earlier (-1) neighbours; returns false if they are too few. */
 static bool
 rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 {
@@ -86,7 +85,7 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
 	if (!rate->agreed)
 	{
-		/* the interval may be the last one before a stretch at another rate */
+		/* the interval may have the nearest neighbour's rate */
 		Rate		nearest = {rates[0], doubts[0], true};
 		Excess		excess = excess_over(&jumps->recent[i], &nearest, RATE);
 
@@ -96,6 +95,7 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	return true;
 }
 
+/* Counts a step, which may continue the step of the previous interval. */
 static void
 count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
@@ -109,7 +109,10 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
 	jumps->unexplained_ns = 0;
 
-	/* a step seen in readings is too small by the time between them */
+	/*
+	 * Only what the readings do not show is a lag.  They show a backward step
+	 * minus the time between them, so the step may be larger by passed_ns.
+	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{
 		double		most_ns = backward_ns + fabs(interval->passed_ns);
@@ -156,13 +159,13 @@ smaller(Excess a, Excess b)
 }
 
 /*
- * Judges an interval by the smaller excess over the rates of both sides.  If the signs of the two
- * differ, the rate changed, which is no step.
- *
- * The nominal rate replaces that of a side whose neighbours do not agree, because these contain
- * steps themselves.  In two cases, the excess over the nominal rate must be a step as well.  One is
- * the beginning and the end, where only one side has enough neighbours.  The other is a rate that
- * steering does not explain, unless both sides and the interval have it: then it is the clock's.
+ * Computes the interval's excess over the rate of the earlier neighbours, and over the rate of the
+ * later ones.  The smaller one decides.  If the two have different signs, the rate has changed,
+ * which is no step.  If the neighbours of a side do not agree, because they contain steps
+ * themselves, the nominal rate replaces theirs.  In two cases, the excess over the nominal rate
+ * must be a step, too:
+ * - Only one side has enough neighbours, because the interval is among the first or last ones.
+ * - NTP does not explain the rate of a side.  Exception: both sides and the interval have it.
  */
 static void
 judge(Jumps *jumps, int i)
@@ -266,7 +269,7 @@ jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 		JumpsInterval interval;
 		Excess		excess;
 
-		/* the previous pair has already been corrected */
+		/* restores the previous pair, which has been corrected already */
 		last.lead_ns += stepped_ns;
 		last.doubt_ns -= doubt_ns;
 		interval = interval_between(&last, &pairs[i]);

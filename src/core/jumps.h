@@ -1,7 +1,7 @@
 /*
- * Detects steps of a clock that is compared with a reference at intervals.  The lead of a clock
- * over the reference changes at a constant rate.  An interval contains a step if the lead changes
- * by much more or less than in the intervals on both sides of it; a change of rate is no step.
+ * Detects steps of a clock that is compared with a reference at intervals.  The lead is the clock's
+ * advance minus the reference's.  Without steps it changes at a constant rate.  An interval
+ * contains a step if the lead changes in it by much more or less than in the intervals around it.
  */
 #ifndef CLOCKTIMING_JUMPS_H
 #define CLOCKTIMING_JUMPS_H
@@ -9,18 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of neighbours on each side of an interval; odd, so that the median is one of them. */
+/* Number of neighbours on each side that an interval is compared with.  Odd, for their median. */
 #define JUMPS_SIDE		7
 
+/* The time between two successive observations of both clocks. */
 typedef struct JumpsInterval
 {
-	int64_t		number;			/* observation at its end, counted from 1 */
+	int64_t		number;			/* counted from 1 */
 	double		passed_ns;		/* advance of the reference */
 	double		lead_ns;		/* advance of the clock minus passed_ns */
 	double		doubt_ns;		/* bound of the error of lead_ns */
-	double		backward_ns;	/* sum of backward steps in readings */
+	double		backward_ns;	/* sum of steps from a reading to a lower one */
 } JumpsInterval;
 
+/* Number of steps of one kind, and the largest one. */
 typedef struct JumpsCount
 {
 	int64_t		count;
@@ -30,23 +32,24 @@ typedef struct JumpsCount
 typedef struct Jumps
 {
 	/* input */
-	bool		nominal;		/* the clock has the reference's rate */
+	bool		nominal;		/* the clock's rate is the reference's */
 
-	/* called for each interval with a step; may be NULL */
+	/* called for each step, whose error is at most bound_ns; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
 						  double size_ns, double bound_ns);
 	void	   *arg;
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* backward steps not seen in readings */
-	double		backward_max_ns;	/* largest backward step in readings */
+	JumpsCount	lags;			/* backward steps, without backward_ns */
+	double		backward_max_ns;	/* largest step included in backward_ns */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];
-	int			n;
-	int			judged;			/* number of judged intervals of "recent" */
-	double		unexplained_ns; /* previous interval's uncounted backward_ns */
+	int			n;				/* elements of "recent" */
+	int			judged;			/* number of them that have been judged */
+	double		unexplained_ns; /* previous interval's backward_ns if no step
+								 * was found in it */
 	int64_t		event_number;	/* interval of the latest step; 0: none */
 	double		event_ns;		/* size of that step; below 0: backward */
 } Jumps;
@@ -54,15 +57,15 @@ typedef struct Jumps
 /* Adds the next interval.  Before the first one, all members but the input must be 0. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Judges the remaining intervals after the last one was added. */
+/* Judges the latest intervals, which have waited for their later neighbours. */
 extern void jumps_end(Jumps *jumps);
 
-/* An observation that a rate is fitted to. */
+/* An observation of both clocks.  The caller fits a line to the leads over the times. */
 typedef struct JumpsPair
 {
 	double		time_ns;		/* time on the reference */
-	double		lead_ns;		/* lead of the clock without steps */
-	double		bound_ns;		/* bound of the lead's own error */
+	double		lead_ns;		/* lead of the clock minus the steps before */
+	double		bound_ns;		/* error bound of the observed lead */
 	double		doubt_ns;		/* error bound of the subtracted steps */
 	int64_t		number;			/* used by the caller only */
 	double		step_ns;		/* used by the caller only */
@@ -70,9 +73,8 @@ typedef struct JumpsPair
 
 /*
  * Finds long stretches in which the clock ran at another rate, for example because it was frozen.
- * Intervals of a stretch differ from most others, but not from their neighbours.  Counts stretches
- * as steps and subtracts them from the leads.  Must be called after jumps_end().  "work" needs
- * 3 * n elements.
+ * jumps_add() misses them, because their intervals do not differ from neighbours.  Counts them as
+ * steps, and subtracts them from the leads.  Must follow jumps_end().  "work" needs 3 * n elements.
  */
 extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);

@@ -73,9 +73,10 @@ mach_absolute_time_ns(void)
 #endif
 
 /*
- * Clocks that are listed on all platforms: BY_ID(name, id, kind, description) for clock_gettime(),
- * and BY_CALL(name, call, unit in ns, kind, description) for others.  os_clock_works() determines a
- * unit of 0.
+ * Clocks that are listed on all platforms, as macros, from which the readers and the table below
+ * are generated: BY_ID(name, id, kind, description) for clocks that clock_gettime() reads, and
+ * BY_CALL(name, call, unit in ns, kind, description) for others.  A unit of 0 is not constant:
+ * os_clock_works() determines it.
  */
 #define COMMON_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \

@@ -8,12 +8,12 @@
 
 typedef enum ClockKind
 {
-	CLOCK_FINE,
+	CLOCK_FINE,					/* advances all the time */
 	CLOCK_COARSE,				/* advances with the timer interrupt or slower */
 	CLOCK_CPU_TIME				/* stands still while the process does not run */
 } ClockKind;
 
-/* A clock of the operating system, or another one of clock/source.c. */
+/* A clock that can be measured; clock/source.c has clocks of this type as well. */
 typedef struct ClockSource
 {
 	const char *name;
@@ -21,26 +21,26 @@ typedef struct ClockSource
 	ClockKind	kind;
 	const char *description;
 
-	/* reads a clock of the system in nanoseconds, whatever its unit is */
+	/* returns nanoseconds for clocks of the system, whatever their unit is */
 	const ClockReader *reader;
-	double		unit_ns;		/* 0: see os_clock_resolution_ns() */
+	double		unit_ns;		/* the clock's unit; 0: determined when used */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 
-/* Identifier of clocks that the platform's headers lack.  They are compiled but never read. */
+/* Identifier of clocks that the platform lacks, and of clocks that other functions read. */
 #define NO_CLOCK ((clockid_t) -1)
 
-/* The clocks that every platform lists (COMMON_CLOCKS), then those of this platform. */
+/* The clocks that are listed on every platform, then those that only this platform has. */
 extern const ClockSource os_clocks[];
 extern const int n_os_clocks;
 
 /* Returns whether the kernel supports the clock.  Must be called before the clock is read. */
 extern bool os_clock_works(const ClockSource *clock);
 
-/* Returns the reported resolution; 0 if none is reported. */
+/* Returns the resolution that the system reports; 0 if it reports none. */
 extern double os_clock_resolution_ns(const ClockSource *clock);
 
-/* Makes n of the cheapest real system calls; returns false if no call is known to be real. */
+/* Makes n cheap system calls, to measure their cost; returns false if this is not Linux. */
 extern bool os_system_calls(int n);
 
 #endif							/* CLOCKTIMING_OS_CLOCKS_H */

@@ -4,7 +4,7 @@
 #include "core/plan_estimate.h"
 #include "core/stats.h"
 
-/* Share of the query below which a node's self time is always printed, whatever its margin. */
+/* Share of the query's time up to which a self time plus its margin is negligible. */
 #define NEXT_TO_NOTHING	0.01
 
 /* Returns the time that timing and counting a node's calls adds to the nodes above it. */
@@ -27,7 +27,7 @@ inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 }
 
-/* Returns the margin of the time of that many calls because of the cost by inside_ns_of(). */
+/* Returns the margin of the time of these calls due to the error of inside_ns_of(). */
 static double
 inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
 {
@@ -40,7 +40,7 @@ ratio(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
 }
 
-/* Returns the fraction of a subplan's time in one process that belongs to one of its callers. */
+/* Returns the fraction of a subplan's time that belongs to the calls by one caller. */
 static double
 part_of(const NodeRecord *whole, const NodeRecord *part)
 {
@@ -53,7 +53,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 		return 0;
 	if (whole->total_ns <= 0)
 		return (double) part->calls / (double) whole->calls;
-	/* first calls separately: that of a Sort takes nearly all of its time */
+	/* treats first calls separately: a Sort works mainly in its first call */
 	if (whole->loops > 0)
 		ns += part->loops / whole->loops * whole->first_ns;
 	if (later > 0)
@@ -61,7 +61,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 	return ns / whole->total_ns;
 }
 
-/* Completes the record of a NODE_PART by its share of the record of the whole subplan. */
+/* Sets the times of a NODE_PART to its share of those of the subplan's root ("whole"). */
 static void
 complete_part(const NodeRecord *whole, NodeRecord *part)
 {
@@ -74,7 +74,7 @@ complete_part(const NodeRecord *whole, NodeRecord *part)
 	part->timed = part->timed < part->calls ? part->timed : part->calls;
 }
 
-/* Adds one process's record to a node's sums, without the cost of timing inside the calls. */
+/* Adds one process's record to a node's sums, without the cost that its times include. */
 static void
 add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
@@ -143,8 +143,8 @@ add_records(PlanEstimate *plan)
 }
 
 /*
- * Subtracts from each node the cost of timing the calls below it.  A Gather's own time does not
- * contain the calls of its workers, so only the leader's cost is subtracted from it.
+ * Subtracts from each node the cost of timing the calls below it, in the first n nodes by "nth".  A
+ * Gather's time excludes its workers' calls, so only the leader's cost is subtracted from it.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -160,7 +160,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 		if (whole != NULL)
 		{
-			/* the shared node was handled before: its total_ns lacks below_ns */
+			/* below_ns has already been subtracted from the shared node */
 			node->below_ns = whole->below_ns *
 				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
@@ -181,8 +181,8 @@ take_off_costs(PlanEstimate *plan, int n)
 }
 
 /*
- * Links the children of each node.  Orders the nodes: parents precede their children, and the parts
- * of a shared node precede it.  Returns the number of ordered nodes.
+ * Links the children of each node.  Orders the nodes by setting "nth": a node follows its parent,
+ * and a shared node follows its parts.  Returns the number of ordered nodes.
  */
 static int
 link_nodes(PlanEstimate *plan)
@@ -248,15 +248,16 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 /*
  * Changes the totals to meet two conditions.  A node's total is not negative, and not less than the
  * sum of its children's.  The root's total and the time outside of it add up to the measured time.
- * The sum of squared changes divided by variances is minimal.
+ * The sum of squared changes, each divided by the total's variance, is minimal.
  *
  * A node is full if its children take all of its time.  For a given set of full nodes, this is a
- * least-squares problem on a tree.  Upwards, the estimate of a full node is combined with the sum
- * of its children's.  Downwards, differences are divided in proportion to the variances.  A node
- * whose children take more than its own total becomes full, and another round begins.  A full node
- * remains full, because further full nodes only make its parent smaller or its children larger.
- * (In terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A Special Case of
- * the Complementary Pivot Problem, Opsearch 7, 1970.) So there are at most as many rounds as nodes.
+ * least-squares problem on a tree, solved in two passes.  From the leaves to the root, the total of
+ * a full node is combined with the sum of its children's totals.  From the root to the leaves, the
+ * remaining difference is divided among the children in proportion to their variances.  Then each
+ * node whose children take more than its total becomes full, and another round begins.  A full node
+ * remains full, because the matrix of this linear complementarity problem is an M-matrix
+ * (Chandrasekaran, A Special Case of the Complementary Pivot Problem, Opsearch 7, 1970).  So there
+ * are at most as many rounds as nodes.
  */
 static void
 reconcile(PlanEstimate *plan, int n)
@@ -328,10 +329,7 @@ reconcile(PlanEstimate *plan, int n)
 		}
 	} while (changed);
 
-	/*
-	 * The root's total is the measured time minus the time outside and the
-	 * cost of timing, so only these two make it uncertain.
-	 */
+	/* the root's total is whole_ns - outside_ns, so it has their errors */
 	if (!isnan(plan->outside_ns))
 	{
 		nodes[0].own_variance = fmin(nodes[0].own_variance, nodes[0].joint_variance);
@@ -353,9 +351,8 @@ reconcile(PlanEstimate *plan, int n)
 }
 
 /*
- * Returns half of a 95 % confidence interval of a node's time, from the sampling variance and the
- * margin of the cost of timing.  The margin is at least change_ns, a change of the time by
- * reconciling that the variance does not explain.
+ * Returns the margin of a node's time, from its sampling variance and the margin due to costs.  It
+ * is at least change_ns, a change of the time by reconciling that these two do not explain.
  */
 static double
 margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns,
@@ -368,13 +365,10 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 }
 
 /*
- * The margin of the share s = S / W of a self time S in the whole W, where R = W - S is the rest:
- *
- * ds = (dS - s dW) / W
- *
- * W is measured, so an error of S by sampling is an error of R with the opposite sign: ds = dS / W.
- * W is uncertain only by the cost of timing.  This error has the same sign in dS and dW, so the
- * assumption of independence is conservative.
+ * Sets the share s = S / W of a self time S in the whole time W, and its margin.  With errors dS
+ * and dW, the error of the share is ds = (dS - s dW) / W.  W is measured, so only the cost of
+ * timing makes it uncertain.  This error has the same sign in dS and dW.  The margin assumes that
+ * the two are independent, and so is rather too large.
  */
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
@@ -403,8 +397,8 @@ node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Sets a node's time without that of its children.  The cost of timing the calls below the children
- * was subtracted from them as well, so its error is not part of the difference.
+ * Sets a node's self time.  The cost of timing the calls below the children was subtracted from the
+ * children, too, so its error cancels out.
  */
 static void
 estimate_self(const PlanEstimate *plan, NodeEstimate *node)
@@ -442,7 +436,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 
 /*
  * Raises a parent's startup time to that of the child whose first call is part of the parent's
- * first call.  It may be lower before, because sampling estimates the two from different loops.
+ * first call.  The parent's estimate may be lower, because it comes from other loops.
  */
 static void
 order_starts(PlanEstimate *plan, int n)
@@ -491,7 +485,7 @@ plan_estimate(PlanEstimate *plan)
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
 		node->total_cost_margin_ns =
 			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
-		/* all calls have the same error of a cost, so errors add up */
+		/* errors of costs are the same for all calls, so they add up */
 		node->variance = node->own_variance +
 			node->total_cost_margin_ns / NORMAL_975 * node->total_cost_margin_ns / NORMAL_975;
 		node->total_ns = fmax(node->total_ns, 0);

@@ -1,7 +1,4 @@
-/*
- * Estimates the times of plan nodes, in nanoseconds, from counted and timed calls. doc/plans.md
- * has the formulas.
- */
+/* Estimates times of plan nodes from counted and timed calls.  doc/plans.md has the formulas. */
 #ifndef CLOCKTIMING_PLAN_ESTIMATE_H
 #define CLOCKTIMING_PLAN_ESTIMATE_H
 
@@ -11,19 +8,20 @@
 #include "core/call_series.h"
 
 /*
- * Relative uncertainty of a calibrated cost within a query, in either direction.  The processor may
- * overlap the cost with other work, or the cost may delay other work.
+ * A cost may differ from the calibrated one by this fraction of it in either direction.  In a
+ * query, the processor may overlap the cost with other work, or the cost may delay other work.
  */
 #define COST_UNCERTAINTY 0.5
 
-/* Costs of timing a call, as calibrated. */
+/* Time that counting or timing adds to a call of a node, as calibrated. */
 typedef struct CallCost
 {
-	double		inside_ns;		/* cost within the call's measured time */
+	double		inside_ns;		/* part of timed_ns that the call's time
+								 * includes */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* counted_ns without checking the result */
-	double		outside_ns;		/* cost between a call and the next one */
+	double		unseen_ns;		/* the same if its result is not checked */
+	double		outside_ns;		/* cost between a timed call and the next call */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
 	double		server_ns;		/* timed_ns of a call timed by the server */
 	double		ticks_per_ns;	/* approximate rate of the timing clock */
@@ -35,33 +33,34 @@ typedef enum NodeKind
 	NODE_SAMPLED,				/* a sample of its calls is timed */
 	NODE_WHOLE,					/* the server times each loop as a whole */
 	NODE_UNTIMED,				/* no call is timed */
-	NODE_PART					/* calls of a shared subplan by one node */
+	NODE_PART					/* the calls by one of a subplan's callers */
 } NodeKind;
 
 /* Counts and times of a node in one process. */
 typedef struct NodeRecord
 {
 	int64_t		calls;
-	int64_t		timed;
+	int64_t		timed;			/* number of timed calls */
 	double		rows;
 	double		loops;
-	double		total_ns;		/* estimate for all calls, with costs */
+	double		total_ns;		/* estimate for all calls, with inside_ns */
 	double		first_ns;		/* estimate for the first calls of loops */
 	double		variance;		/* sampling variance of total_ns */
 	double		removed[2];		/* the server's nfiltered1, nfiltered2 */
 	double		part_ns;		/* NODE_PART: measured time; NAN: unknown */
-	double		rare_ns;		/* margin of total_ns by rare long calls */
+	double		rare_ns;		/* margin of total_ns due to rare long calls */
 } NodeRecord;
 
+/* A node, or a NODE_PART.  Margins are halves of 95 % confidence intervals. */
 typedef struct NodeEstimate
 {
 	/* input */
 	int			id;				/* set and used by the caller only */
 	int			parent;			/* index of the calling node; -1: none */
-	bool		gathers;		/* workers may run its children, too */
-	bool		read_to_end;	/* the wrapper does not check its results */
-	bool		starts_parent;	/* its first call is in its parent's first */
-	bool		is_shared;		/* called by several nodes: see NODE_PART */
+	bool		gathers;		/* workers may execute its children, too */
+	bool		read_to_end;	/* its cost of counting is unseen_ns */
+	bool		starts_parent;	/* its first call is in its parent's first one */
+	bool		is_shared;		/* root of a subplan with several callers */
 	int			whole;			/* NODE_PART: index of the subplan's root */
 	NodeKind	kind;
 	NodeRecord	leader;
@@ -73,42 +72,41 @@ typedef struct NodeEstimate
 	/* output: sums over all processes */
 	int			processes;		/* number of processes that executed it */
 	int64_t		calls;
-	int64_t		timed;
+	int64_t		timed;			/* number of timed calls */
 	double		rows;
 	double		loops;
-	double		total_ns;
-	double		total_margin_ns;	/* half of a 95 % confidence interval */
-	double		self_ns;
+	double		total_ns;		/* time of the node and the nodes below */
+	double		total_margin_ns;
+	double		self_ns;		/* time without the nodes below */
 	double		self_margin_ns;
-	double		total_cost_margin_ns;	/* of total_ns by timing costs only */
-	double		self_cost_margin_ns;	/* of self_ns by timing costs only */
+	double		total_cost_margin_ns;	/* part due to COST_UNCERTAINTY */
+	double		self_cost_margin_ns;	/* part due to COST_UNCERTAINTY */
 	double		total_stddev_ns;	/* over executions; NAN if only one */
-	double		first_ns;
-	double		adjusted_ns;	/* change of total_ns by reconciling */
+	double		first_ns;		/* time of the first calls of loops */
+	double		adjusted_ns;	/* change of total_ns by reconcile() */
 	double		leader_ns;		/* total_ns of the leader only */
 	double		cost_ns;		/* cost that timing it adds to nodes above */
 	double		leader_cost_ns; /* cost_ns of the leader only */
 	double		below_ns;		/* cost of timing calls below it */
 	double		leader_below_ns;	/* below_ns of the leader only */
 	bool		self_unknown;	/* see node_self_unknown() */
-	double		share_percent;	/* self_ns over its processes' time; or NAN */
+	double		share_percent;	/* self_ns / time of its processes, or NAN */
 	double		share_margin_percent;
 
-	/* indexes of other nodes, and the order of link_nodes() */
+	/* set by link_nodes(): indexes of nodes */
 	int			child;			/* first child; -1: none */
 	int			sibling;		/* next sibling; -1: none */
-	int			nth;			/* nodes[i].nth is i-th, parents first */
+	int			nth;			/* nodes[i].nth is the i-th; parents first */
 	int			waits_for;		/* number of its parts not yet ordered */
 
-	/* variance of total_ns by sampling only, and by sampling and costs */
-	double		own_variance;
-	double		variance;
-	double		inside_margin_ns;	/* margin because of inside_ns */
+	double		own_variance;	/* variance of total_ns due to sampling */
+	double		variance;		/* the same, and due to COST_UNCERTAINTY */
+	double		inside_margin_ns;	/* margin due to the error of inside_ns */
 	double		part;			/* NODE_PART: its fraction of the subplan */
 
 	/* used by reconcile() */
 	bool		full;			/* its children take all of its time */
-	double		given_ns;		/* total_ns before reconciling */
+	double		given_ns;		/* total_ns before reconcile() */
 	double		joint_ns;		/* total_ns combined with its children's */
 	double		joint_variance;
 	double		sum_ns;			/* sum of its children's joint_ns */
@@ -119,30 +117,30 @@ typedef struct NodeEstimate
 
 typedef struct PlanEstimate
 {
-	int			nnodes;
+	int			nnodes;			/* number of nodes without NODE_PARTs */
 	int			nparts;			/* number of NODE_PARTs, after the nodes */
 	int			nworkers;
-	NodeEstimate *nodes;		/* a parent may follow its children */
+	NodeEstimate *nodes;		/* in any order, but the root first */
 	int			nids;			/* number of ids, used by the caller only */
 	int		   *places;			/* index of each id's node; -1: none */
 	void		(*check) (void);	/* checks for interrupts, or NULL */
 	CallCost	cost;
-	const char *clock;
+	const char *clock;			/* name of the timing clock */
 
 	bool		as_it_is;		/* totals are not reconciled */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		besides_ns;		/* part of run_ns: other costs of timing */
+	double		besides_ns;		/* part of run_ns: timing costs of no node */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
 
 	double		overhead_ns;	/* cost of all timing in this process */
-	double		root_estimate_ns;	/* estimate of run_ns before reconciling */
+	double		root_estimate_ns;	/* estimate of run_ns before reconcile() */
 	double		rare_ns;		/* largest rare_ns of the leader's records */
-	double		whole_ns;		/* run_ns without preemption and overhead */
+	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
 } PlanEstimate;
 
-/* Returns whether the self time is unknown: its margin is larger than it, and not negligible. */
+/* Returns whether the self time is less than its margin, unless both are negligible. */
 extern bool node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node);
 
 /* Fills in the output members.  nodes[0] must be the root. */

@@ -5,9 +5,9 @@
 #define RANDOM_BITS		53
 
 /*
- * Inverts the distribution function.  From 1/2 on, (k + 1/2) / n needs one bit more than a double
- * has, and may be rounded to 1, whose logarithm is 0.  Therefore log1p() of the distance from 1
- * computes that half.  The discreteness of k biases the mean by less than 2^-53.
+ * Returns -log(u) for the uniform u = (k + 1/2) / n.  In the upper half, u needs one bit more than
+ * a double has, and may be rounded to 1, whose logarithm is 0.  So the upper half is computed by
+ * log1p() from 1 - u. k is an integer, which changes the mean by less than 2^-53.
  */
 double
 random_exponential(uint64_t *state)

@@ -1,10 +1,10 @@
-/* Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).  A state is any seed but 0. */
+/* Random numbers by xorshift64* (Vigna, ACM TOMS 42(4), 2016).  *state begins as any seed but 0. */
 #ifndef CLOCKTIMING_RANDOM_H
 #define CLOCKTIMING_RANDOM_H
 
 #include <stdint.h>
 
-/* Returns a uniform number, never 0.  The high bits have the best quality. */
+/* Returns a uniformly distributed number, never 0.  The high bits are the most random. */
 static inline uint64_t
 random_next(uint64_t *state)
 {

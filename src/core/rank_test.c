@@ -16,14 +16,15 @@ a_at(const RankSets *sets, int i)
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
 
+/* All differences b[j] - a[i], compared with a value. */
 typedef struct Pass
 {
-	int64_t		count;			/* number of differences up to the value */
+	int64_t		count;			/* number of differences <= value */
 	double		below;			/* largest of these differences; or -INFINITY */
-	double		above;			/* smallest larger difference; or INFINITY */
+	double		above;			/* smallest difference > value; or INFINITY */
 } Pass;
 
-/* Counts the differences up to the value in one pass: j does not decrease while a[i] grows. */
+/* Compares all differences with a value.  One pass suffices, because j never decreases. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -47,7 +48,7 @@ pass_over(const RankSets *sets, double value)
 	return pass;
 }
 
-/* Map doubles to integers in the same order, and back. */
+/* Returns an integer for a double, so that integers have the same order as their doubles. */
 static int64_t
 order_of(double x)
 {
@@ -67,7 +68,7 @@ double_of(int64_t order)
 	return x;
 }
 
-/* Returns the middle one of all doubles from low to high; at most 64 calls leave a single one. */
+/* Returns the middle one of all doubles from low to high, in their order. */
 static double
 halve(double low, double high)
 {
@@ -77,8 +78,8 @@ halve(double low, double high)
 }
 
 /*
- * Bisection: each step makes a pass, and moves "low" or "high" to an existing difference.  At most
- * 64 steps halve the range of doubles from the smallest to the largest difference to a single one.
+ * Bisection: each step counts the differences up to the middle double, and moves "low" or "high" to
+ * an existing difference.  At most 64 steps are needed, because each halves the number of doubles.
  */
 double
 rank_difference(const RankSets *sets, int64_t k)
@@ -114,12 +115,13 @@ rank_shift(const RankSets *sets)
 	return pass.count > k ? middle : middle + (pass.above - middle) / 2;
 }
 
-/* Sums of t^3 - t over groups of t equal values, within each set and in both sets together. */
+/* Sums of t^3 - t over groups of t equal values (ties), and the statistic of the test. */
 typedef struct Ties
 {
-	double		within;
-	double		all;
-	double		statistic;		/* pairs with b above a; ties count half */
+	double		within;			/* groups within a, and groups within b */
+	double		all;			/* groups in both sets together */
+	double		statistic;		/* pairs with b above a; equal pairs count
+								 * half */
 } Ties;
 
 static double
@@ -156,9 +158,10 @@ count_ties(const RankSets *sets)
 }
 
 /*
- * Computes the cumulative distribution of the statistic from 0 to half of m * n over all orders of
- * m and n values.  The numbers of orders are coefficients of the Gaussian binomial, the product of
- * (1 - x^(m + i)) / (1 - x^i) for i from 1 to n (E. F. Harding, Applied Statistics 33, 1984).
+ * Computes the cumulative distribution of the statistic from 0 to m * n / 2, if all orders of the m
+ * and n values are equally likely.  The number of orders with statistic w is the coefficient of x^w
+ * in the product of (1 - x^(m + i)) / (1 - x^i) for i from 1 to n (Gaussian binomial: E. F.
+ * Harding, Applied Statistics 33, 1984).
  */
 static void
 exact_distribution(int m, int n, double *p)
@@ -194,7 +197,7 @@ exact_test(const RankSets *sets, double statistic, double outside)
 	test.p_value = fmin(1, 2 * p[(int) fmin(statistic, pairs - statistic)]);
 	while (test.k < last && p[test.k] < outside / 2 * (1 - FUZZ))
 		test.k++;
-	/* p-value and interval must agree in spite of rounding */
+	/* rounding must not make p-value and interval disagree */
 	if (fabs(test.p_value - outside) < outside * FUZZ)
 		test.p_value = outside;
 	return test;

@@ -1,8 +1,8 @@
 /*
- * The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
- * estimate of Hodges and Lehmann, as R's wilcox.test(b, a, conf.int = TRUE).  Data are finite, in
+ * Compares two data sets by ranks, as R's wilcox.test(b, a, conf.int = TRUE): the test of Wilcoxon,
+ * Mann and Whitney, and the estimate of the shift by Hodges and Lehmann.  Data are finite, in
  * ascending order, and below 1e150 in absolute value.  The differences b[j] - a[i] of all pairs are
- * never stored: 10^6 values each have 10^12.
+ * never stored, because two sets of 10^6 values have 10^12 differences.
  */
 #ifndef CLOCKTIMING_RANK_TEST_H
 #define CLOCKTIMING_RANK_TEST_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of values per set below which results are exact, if all values are distinct. */
+/* If both sets have fewer values than this, and all values are distinct, results are exact. */
 #define RANK_EXACT_BELOW	50
 
 /* Callback after every few milliseconds of work; may leave by longjmp(); may be NULL. */
@@ -20,7 +20,7 @@ typedef struct RankSets
 {
 	const double *a;
 	int			a_n;
-	double		a_factor;		/* factor by which a's values are multiplied */
+	double		a_factor;		/* a's values are multiplied by this factor */
 	const double *b;
 	int			b_n;
 	RankPause	pause;
@@ -33,18 +33,17 @@ extern double rank_difference(const RankSets *sets, int64_t k);
 extern double rank_shift(const RankSets *sets);
 
 /*
- * p_value is the two-sided p-value of the hypothesis that neither set tends to be above the other
- * (Mann and Whitney, Ann. Math. Stat. 18, 1947); NAN if all values are equal.  The confidence
- * interval of the shift reaches from the k-th smallest to the k-th largest difference; k is 0 if
- * the values are too few.  For few values without ties, both are exact, and the interval excludes
- * 0 exactly if p is below "outside".  Otherwise they are normal approximations, corrected for
- * continuity and for ties.  The correction of k counts only ties within a set, because nearly any
- * shift has no ties between sets.
+ * Result of the test that neither set tends to be above the other (Mann and Whitney, Ann. Math.
+ * Stat. 18, 1947).  The confidence interval of the shift reaches from the k-th smallest to the k-th
+ * largest difference.  For few distinct values (RANK_EXACT_BELOW), both are exact, and the interval
+ * excludes 0 exactly if p_value < "outside".  Otherwise they are normal approximations, corrected
+ * for continuity and for ties.  The correction of k ignores ties between the sets, which nearly any
+ * shift removes.
  */
 typedef struct RankTest
 {
-	double		p_value;
-	int64_t		k;
+	double		p_value;		/* two-sided; NAN if all values are equal */
+	int64_t		k;				/* 0 if the values are too few */
 } RankTest;
 
 /* "inside" and "outside" are as in CompareLevel; a_factor is ignored. */

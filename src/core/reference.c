@@ -57,7 +57,6 @@ reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
 
 		if (seen != NULL)
 			seen(arg, reading);
-		/* skips readings below the previous one, see reference.h */
 		if (after - before < best.width_ns && (i == 0 || (int64_t) (reading - previous) >= 0))
 		{
 			best.reading = reading;

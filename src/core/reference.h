@@ -1,7 +1,7 @@
 /*
- * The reference clock, which bounds every run and against which clocks are judged.  On Linux, it is
- * CLOCK_MONOTONIC_RAW, read by a real system call, so that neither the vDSO nor a preloaded library
- * can falsify it.
+ * The reference clock.  It determines the length of a run, and is compared with the clock under
+ * test.  On Linux, it is CLOCK_MONOTONIC_RAW, read by a real system call, so that neither the vDSO
+ * nor a preloaded library can falsify it.
  */
 #ifndef CLOCKTIMING_REFERENCE_H
 #define CLOCKTIMING_REFERENCE_H
@@ -11,28 +11,27 @@
 
 extern const char *const reference_name;
 
-/* A reading of a clock and its time on the reference clock. */
+/* A reading of a clock, and the bracket: the readings of the reference before and after it. */
 typedef struct ReferencePair
 {
 	uint64_t	reading;		/* ticks of the clock */
-	uint64_t	reference_ns;	/* middle of the bracket around the reading */
+	uint64_t	reference_ns;	/* middle of the bracket */
 	uint64_t	width_ns;		/* width of the bracket */
 } ReferencePair;
 
 /* Returns nanoseconds since an arbitrary start.  Never goes backwards. */
 extern uint64_t reference_ns(void);
 
-/* Returns the time of another clock in nanoseconds, read in the same way. */
+/* Returns the time of any clock of clock_gettime() in nanoseconds, on Linux by a system call. */
 extern uint64_t kernel_clock_ns(clockid_t id);
 
 /*
- * Reads the reference, the clock and the reference again, until this bracket is no wider than
- * good_width_ns or "tries" brackets have been tried.  Returns the narrowest bracket.  Skips brackets
- * whose reading is below the previous one, because the clock's later return would look like a
- * forward step.
+ * Reads brackets until one is no wider than good_width_ns, or "tries" of them have been read.
+ * Returns the narrowest one.  Skips a bracket whose reading is below the previous one: the clock
+ * has stepped back, and its return would later look like a forward step.
  *
  * "reference" is reference_ns() or another clock in nanoseconds.  The callback "seen" gets every
- * reading in order; it may be NULL.
+ * reading of the clock in order; it may be NULL.
  */
 extern ReferencePair reference_pair(uint64_t (*reference) (void),
 									uint64_t (*read) (void), int tries,

@@ -1,7 +1,7 @@
 /*
- * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block, only the hot loop runs.  Between
- * blocks, the reference clock is read.  It bounds the run, and classifies a long duration as a gap
- * if the reference advanced, too, or as a warp if the clock alone did.
+ * Samples a clock.  Within a block, only the loop of sampler_loop.h runs.  After each block, the
+ * reference clock is read, and determines whether the run ends.  It also tells the cause of a long
+ * duration: a gap if the reference advanced as well, or a warp if only the clock did.
  */
 #include <sched.h>
 #include <math.h>
@@ -16,37 +16,37 @@
 #include "core/tsc.h"
 
 /*
- * Limits of the number of pairs of readings in a block.  The number is doubled after a short block
- * and halved after a long one, by the block's duration in ns.
+ * Limits of the number of pairs of readings in a block.  The number is doubled after a block that
+ * takes less than SHORT_BLOCK_NS, and halved after one that takes more than LONG_BLOCK_NS.
  */
 #define MIN_PAIRS		16
 #define MAX_PAIRS		16384
 #define SHORT_BLOCK_NS	100000.0
 #define LONG_BLOCK_NS	400000.0
 
-/* Shortest duration in ns that may be a jump.  A slow counter may need only a few ticks for it. */
+/* Shortest duration in ns that is kept as a jump, which is a possible gap or warp. */
 #define USUAL_NS		4096.0
 
-/* Maximum numbers of brackets for a ReferencePair. */
+/* Number of brackets that are read for a ReferencePair.  The narrowest one is used. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* between blocks, until one is narrow */
+#define BRACKETS_WITHIN	25		/* maximum between blocks, until one is narrow */
 
 /*
  * Parameters for learning the clock's rate relative to the reference.  The rates may differ because
  * NTP steers one of them, or because the stated frequency is wrong.  The learnt rate is an average
- * over about RATE_MEMORY_NS.  The rate is assumed to be within UNKNOWN_RATE at first, and within
- * RATE_TOLERANCE of the learnt rate after some RATE_PRIOR_NS.
+ * over about RATE_MEMORY_NS.  Its assumed error is RATE_TOLERANCE, plus a part that is UNKNOWN_RATE
+ * at first and has halved after RATE_PRIOR_NS.
  */
 #define RATE_MEMORY_NS	20e6
 #define RATE_PRIOR_NS	1e6
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
 
-/* Number of readings for the granularity, and the longest time for them in ns. */
+/* Number of readings that measure the granularity, and the longest time for them in ns. */
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
-/* Number of readings of the stopwatch that determine its own duration. */
+/* Number of readings of the stopwatch, of which the shortest is the stopwatch's own duration. */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -95,9 +95,8 @@ passed_ns(const ReferencePair *from, const ReferencePair *to)
 }
 
 /*
- * Judges a reading outside of a block.  The time since the previous reading includes other work, so
- * it is no duration.  But the clock may stand still or go backwards, or the process may be
- * preempted, as in a block.
+ * Counts a stall, a backward step or a gap that a reading outside of a block shows.  Any other time
+ * since the previous reading is not counted as a duration, because it includes other work.
  */
 static void
 judge_reading(void *arg, uint64_t reading)
@@ -109,7 +108,7 @@ judge_reading(void *arg, uint64_t reading)
 		uint64_t	ticks = reading - run->last;
 		double		ns = ns_of(run, ticks);
 
-		/* with a stopwatch, only the durations of instants count */
+		/* a throttled run counts stalls and gaps only within instants */
 		if ((int64_t) ticks < 0 ||
 			(run->stopwatch == NULL &&
 			 (ticks == 0 || (run->started && ns >= GAP_NS))))
@@ -121,7 +120,7 @@ judge_reading(void *arg, uint64_t reading)
 	run->has_last = true;
 }
 
-/* Returns the granularity.  Random delays between readings exceed the steps of a fast clock. */
+/* Returns the granularity.  Random delays vary the number of the clock's steps between readings. */
 static double
 measure_granularity(SamplerRun *run)
 {
@@ -136,7 +135,7 @@ measure_granularity(SamplerRun *run)
 	{
 		uint64_t	reading;
 
-		/* one cycle per iteration, so that delays of all lengths occur */
+		/* an iteration takes a cycle, so delays of all lengths occur */
 		for (int i = 256 + (int) (random_next(&random) >> 55); i > 0; i--)
 			__asm__ volatile ("");
 
@@ -166,7 +165,7 @@ visit_cpu(SamplerRun *run)
 	run->last_cpu = cpu;
 }
 
-/* Returns the smallest set of jumps, as bits, whose sum is about excess_ns; 0 if there is none. */
+/* Returns the fewest jumps whose sum is about excess_ns, as bits; 0 if no jumps have that sum. */
 static unsigned int
 jumps_that_explain(const SamplerRun *run, double excess_ns)
 {
@@ -190,7 +189,11 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 	return best;
 }
 
-/* Classifies the window's jumps: those that explain excess_ns > 0 are warps, others are gaps. */
+/*
+ * Counts the jumps since the latest pair, which is stretch_ns ago.  If the clock has gained
+ * excess_ns > 0 on the reference since then, jumps whose sum is this excess are warps.  All other
+ * jumps are gaps.
+ */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -215,14 +218,14 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/* Returns the clock's lead over the reference in ns, without the lead by the learnt rate. */
+/* Returns by how many ns the clock advanced more than the reference and the learnt rate explain. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
 	return advance_ns(run, from, to) - passed_ns(from, to) * (1 + run->recent_rate);
 }
 
-/* Returns the largest excess between two pairs that is no finding. */
+/* Returns the largest excess that errors explain.  A larger one is a warp or a lag. */
 static double
 tolerance(const SamplerRun *run, const ReferencePair *from,
 		  const ReferencePair *to)
@@ -235,7 +238,7 @@ tolerance(const SamplerRun *run, const ReferencePair *from,
 		((double) from->width_ns + (double) to->width_ns) / 2;
 }
 
-/* Learns the rate from a stretch without a finding: a mean, later an exponential moving average. */
+/* Learns the rate from a stretch without warp or lag: as a mean, later as a moving average. */
 static void
 learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -262,7 +265,7 @@ accurate_pair(SamplerRun *run)
 	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
-/* Returns a pair from "last" and one further reading of each clock. */
+/* Returns a pair with the reference read once, between the clock's reading "last" and a new one. */
 static ReferencePair
 quick_pair(SamplerRun *run, uint64_t last)
 {
@@ -287,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* an accurate pair replaces a wide one; a second one confirms a finding */
+	/* replaces a wide pair by an accurate one; confirms a finding by another */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -313,7 +316,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/* Adds a block's mean.  Successive durations are strongly correlated, but means hardly are. */
+/* Adds a block's mean.  The margin needs independent values, which successive durations are not. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -326,7 +329,7 @@ count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
 }
 
-/* Returns the duration that the stopwatch shows for no work. */
+/* Returns the ticks that the stopwatch shows if nothing is done between its two readings. */
 static uint64_t
 measure_stopwatch(const SamplerRun *run)
 {
@@ -367,7 +370,7 @@ sampler_begin(SamplerRun *run)
 	run->start = read_pair(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
-	/* keeps backward_ticks: a step may have happened after the best bracket */
+	/* keeps backward_ticks: a step may have followed the chosen bracket */
 	run->tally->window.njumps = 0;
 	run->started = true;
 }
@@ -395,7 +398,7 @@ sampler_until(SamplerRun *run, double until_s)
 		run->last = last;
 		now = quick_pair(run, last);
 
-		/* the first, short blocks consist mostly of overhead */
+		/* the shortest blocks consist mostly of the loop's overhead */
 		if (run->pairs > MIN_PAIRS)
 			count_block(run, first, last, 2.0 * run->pairs + 1);
 
@@ -403,7 +406,7 @@ sampler_until(SamplerRun *run, double until_s)
 		visit_cpu(run);
 		if (passed_ns(&run->start, &run->anchor) >= target_ns)
 			break;
-		/* a reference other than reference_ns() may stand still */
+		/* ends also if a reference other than reference_ns() stands still */
 		if (run->reference != reference_ns &&
 			(double) (reference_ns() - run->begin_ns) >= 2 * target_ns + GRANULARITY_NS)
 			break;
@@ -419,8 +422,9 @@ sampler_until(SamplerRun *run, double until_s)
 }
 
 /*
- * Compares the clocks after a pause.  A backward step during the pause exceeds the difference of
- * the readings by the length of the pause.  Without a correction, this excess would count as a lag.
+ * Compares the clocks after a pause.  If the clock stepped back in the pause, the readings before
+ * and after show the step minus the length of the pause.  So that length is added to the step.
+ * Without this correction, it would count as a lag.
  */
 static void
 compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
@@ -455,7 +459,7 @@ sampler_clear(SamplerRun *run)
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
-	/* the clock may return to its old reading in a later interval */
+	/* keeps these, because the clock may return to back_from later */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
 	run->warps = run->lags = run->gaps = none;
@@ -467,7 +471,7 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
-/* Counts the readings only after the last one, because a pause displaces counters from caches. */
+/* Counts durations after the last reading, because a pause evicts the counters from the caches. */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
 {
@@ -490,7 +494,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
 	instant->first_ns = stopwatch_ns(run, after - before - run->stopwatch_ticks);
 
-	/* the pause and the first reading are no durations */
+	/* checks the pause and the first reading only for backward steps */
 	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
 	if (stepped_back)
 		tally_unusual(run->tally, run->last, readings[0]);

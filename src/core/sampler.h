@@ -1,23 +1,27 @@
-/* Samples a clock: counts durations and finds steps, stalls and gaps. */
+/*
+ * Samples a clock.  A run reads the clock in a loop and counts the durations, which are the
+ * differences between successive readings.  The loop is divided into blocks of about 0.1 to 0.2 ms.
+ * After each block, the run also reads the reference clock, and compares the advances of the two.
+ */
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
-/* Shortest gap, in ns: the threshold of Linux's hardware latency detector. */
+/* Shortest gap in ns, a time off the CPU.  Linux's hardware latency detector has the same limit. */
 #define GAP_NS			10000.0
 
 /*
- * Tolerance for the difference between the advances of clock and reference in a block, in ns.  A
- * larger difference is a finding.  The clock's resolution, 0.01 % of the elapsed time, and the
- * widths of the brackets are added to the tolerance.
+ * Difference in ns between the advances of the clock and of the reference that is always tolerated.
+ * If it is larger, the clock has jumped ahead (a warp) or has fallen behind (a lag).  Other known
+ * errors are added to it by tolerance() in sampler.c.
  */
 #define DISAGREEMENT_NS	1000.0
 
-#define SAMPLER_MAX_CPUS	4096
+#define SAMPLER_MAX_CPUS	4096	/* higher CPU numbers are not recorded */
 
-/* Readers of clocks that need no PostgreSQL header. */
+/* Readers of the system clock and of the processor's counter.  os_clocks.h has further clocks. */
 extern const ClockReader reader_system;
 #if defined(__x86_64__) || defined(__i386__)
 extern const ClockReader reader_rdtscp;
@@ -27,7 +31,7 @@ extern const ClockReader reader_cntvct_isb;
 extern const ClockReader reader_cntvct;
 #endif
 
-/* Events of one kind, with their sizes in ns. */
+/* Events of one kind, such as gaps: their number, and their sizes in ns. */
 typedef struct Events
 {
 	int64_t		count;
@@ -38,104 +42,103 @@ typedef struct Events
 typedef struct SamplerRun
 {
 	/* input */
-	const ClockReader *reader;
-	double		frequency_hz;	/* ticks per second */
-	double		resolution_ns;	/* as the clock source states; 0: not known */
-	double		duration_s;
-	bool		cpu_time;		/* CPU time clock, whose lags are ignored */
+	const ClockReader *reader;	/* reads the clock */
+	double		frequency_hz;	/* the clock's ticks per second */
+	double		resolution_ns;	/* as the system reports it; 0: not known */
+	double		duration_s;		/* length of the run, for sampler_run() only */
+	bool		cpu_time;		/* the clock counts CPU time: no lags */
 	double		slack_ns;		/* largest delay of a coarse clock's update */
 	double		least_warp_ns;	/* smaller warps are ignored */
-	uint64_t	(*reference) (void);	/* reference_ns() if NULL */
+	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
 
-	/* called every 0.1 ms or so; may leave by longjmp(); may be NULL */
+	/* called after each block; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/*
-	 * clock that times the first reading of a SamplerInstant; NULL: the run
-	 * has no instants
-	 */
+	/* clock that times the first reading of sampler_instant(); else NULL */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
-	/* output */
-	Tally	   *tally;
-	int64_t		readings;		/* durations plus backward steps */
-	double		elapsed_s;		/* from first to last reading */
-	double		advance_ns;		/* advance of the clock in elapsed_s */
-	double		reference_bound_ns; /* error bound of advance_ns relative to
-								 * elapsed_s */
-	double		mean_margin_ns; /* margin of the mean duration; NAN: not known */
-	double		granularity_ticks;	/* 0: not known */
-	Events		warps;			/* forward steps */
-	Events		lags;			/* clock stood still, or was slow */
-	Events		gaps;			/* both clocks advanced: process off CPU */
-	int64_t		migrations;		/* changes of CPU between blocks */
-	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of visited CPUs */
+	/* output; the caller provides the tally, initialised by tally_init() */
+	Tally	   *tally;			/* durations, stalls and backward steps */
+	int64_t		readings;		/* number of durations and backward steps */
+	double		elapsed_s;		/* advance of the reference in the run */
+	double		advance_ns;		/* advance of the clock in the run */
+	double		reference_bound_ns; /* error bound of these two advances */
+	double		mean_margin_ns; /* 95 % margin of the mean duration, or NAN */
+	double		granularity_ticks;	/* the clock's smallest step; 0: not known */
+	Events		warps;			/* the clock jumped ahead of the reference */
+	Events		lags;			/* the clock fell behind the reference */
+	Events		gaps;			/* the process was off the CPU: GAP_NS or more */
+	int64_t		migrations;		/* number of changes of the CPU */
+	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of the CPUs used */
 
 	/* internal */
-	uint64_t	last;			/* latest reading */
-	bool		has_last;		/* whether "last" is set */
-	bool		started;		/* true from the first block on; before it,
-								 * long durations are no gaps */
-	double		usual_width_ns; /* width of an undisturbed bracket */
-	double		recent_rate;	/* learnt rate relative to the reference's */
+	uint64_t	last;			/* latest reading of the clock */
+	bool		has_last;		/* "last" is set */
+	bool		started;		/* false while preparing: no gaps are counted */
+	double		usual_width_ns; /* usual width of a ReferencePair's bracket */
+	double		recent_rate;	/* rate minus the reference's; 1e-6 is 1 ppm */
 	double		learnt_ns;		/* time over which recent_rate is a mean */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
-	ReferencePair start;		/* first pair of the run */
-	ReferencePair anchor;		/* latest pair */
-	int			pairs;			/* pairs of readings in a block */
-	int			last_cpu;		/* -1: unknown */
+	ReferencePair start;		/* first readings of both clocks in the run */
+	ReferencePair anchor;		/* latest readings of both clocks */
+	int			pairs;			/* pairs of readings in the next block */
+	int			last_cpu;		/* latest CPU; -1: unknown */
 	uint64_t	stopwatch_ticks;	/* duration of a reading of the stopwatch */
 
-	/* weighted mean of the blocks, and squared deviations (Welford) */
+	/* mean duration of all blocks, weighted by the number of durations */
 	struct
 	{
-		int64_t		n;
-		double		weight;
-		double		mean;
-		double		squares;
+		int64_t		n;			/* number of blocks */
+		double		weight;		/* number of durations */
+		double		mean;		/* in ns */
+		double		squares;	/* weighted sum of squared deviations */
 	}			blocks;
 } SamplerRun;
 
-/* Samples for duration_s seconds of the reference clock.  The tally must be initialised. */
+/* Samples the clock for duration_s seconds of the reference clock. */
 extern void sampler_run(SamplerRun *run);
 
 /*
- * The parts of sampler_run(), for callers that set no duration_s.  sampler_until() continues until
- * the first block that ends at least until_s seconds after sampler_begin().  sampler_end() computes
- * the findings of the whole run.
+ * The parts of sampler_run(), for callers that set no duration_s. sampler_until() samples until a
+ * block ends at least until_s seconds after sampler_begin().  It can be called repeatedly.
+ * sampler_end() sets the output that describes the whole run.
  */
 extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
 extern void sampler_end(SamplerRun *run);
 
+/* Returns the reference's advance, in s, from the beginning of the run to the latest pair. */
 extern double sampler_elapsed(const SamplerRun *run);
 
 /*
- * Continues sampling after other work.  The time of that work is neither a duration nor a gap.
- * Steps of the clock during that work are counted.
+ * Must be called before sampler_until() if the caller did other work after the last block.  The
+ * time of that work is neither a duration nor a gap, but steps of the clock during it are counted.
  */
 extern void sampler_resume(SamplerRun *run);
 
-/* Starts a new interval: clears the tally, warps, lags and gaps. */
+/* Clears the tally, warps, lags and gaps, to count them for another part of the run. */
 extern void sampler_clear(SamplerRun *run);
 
-/* Results of an instant.  A throttled run takes a few readings at each of many random instants. */
+/*
+ * A throttled run does not read the clock all the time, but only a few times at each of many random
+ * instants, between which it sleeps.  This is the result of one instant.
+ */
 typedef struct SamplerInstant
 {
 	uint64_t	at_ns;			/* beginning on reference_ns() */
-	double		first_ns;		/* duration of the first reading */
-	double		all_ns;			/* from the first to the last reading */
+	double		first_ns;		/* time that the first reading took */
+	double		all_ns;			/* time from the first to the last reading */
 } SamplerInstant;
 
 /* Number of durations counted at an instant. */
 #define INSTANT_DURATIONS 32
 
 /*
- * Takes the readings of an instant, which follows a pause.  A throttled run calls this instead of
- * sampler_until().  The stopwatch times the first reading.  Only the durations of the following
- * readings are counted.
+ * Takes the readings of an instant.  A throttled run calls this after each sleep, instead of
+ * sampler_until().  The first reading after a sleep is slow, so it is not counted: the stopwatch
+ * times it separately.  Only the durations of the following readings are counted.
  */
 extern void sampler_instant(SamplerRun *run, SamplerInstant *instant);
 

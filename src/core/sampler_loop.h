@@ -1,13 +1,13 @@
-/* The hot loop that reads a clock: a template with one instance per clock. */
+/* The loop that reads a clock.  It is a macro, so that each clock's reading is compiled into it. */
 #ifndef CLOCKTIMING_SAMPLER_LOOP_H
 #define CLOCKTIMING_SAMPLER_LOOP_H
 
 #include "core/tally.h"
 
 /*
- * "read" returns one reading.  "block" takes 2 * pairs + 2 successive readings, counts the
- * durations between them, stores the first reading and returns the last one.  "repeat" returns the
- * sum of n readings.
+ * Functions that read one clock, in ticks.  "read" returns one reading.  "block" takes 2 * pairs +
+ * 2 successive readings, counts the durations between them, stores the first reading and returns
+ * the last one.  "repeat" returns the sum of n readings.
  */
 typedef struct ClockReader
 {
@@ -16,7 +16,11 @@ typedef struct ClockReader
 	uint64_t	(*repeat) (int n);
 } ClockReader;
 
-/* Counts a duration.  For 0 and backward steps, ticks_ - 1 is large: one comparison suffices. */
+/*
+ * Counts the duration b - a of two successive readings. tally_unusual() counts stalls, backward
+ * steps and long durations.  One comparison finds all three, because ticks_ - 1 is a huge unsigned
+ * number for stalls and backward steps.
+ */
 #define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
 		uint64_t	ticks_ = (b) - (a); \
@@ -32,9 +36,10 @@ typedef struct ClockReader
  * reads the clock once and returns uint64_t ticks.  For a static reader, use
  * CLOCK_READER_FUNCTIONS() and CLOCK_READER().
  *
- * Software pipelining: the next reading is issued before the previous duration is counted, so that
- * counting takes place during the reading.  Successive increments mostly hit the same counter.  Two
- * tables keep them from waiting for each other.
+ * The loop issues the next reading before it counts the previous duration, so that the processor
+ * counts while it reads (software pipelining).  Successive durations are often equal, and would
+ * increment the same counter, so that increments would wait for each other.  Therefore the loop
+ * uses two tables of counters alternately.
  */
 #define CLOCK_READER_FUNCTIONS(name, READ) \
 static uint64_t \

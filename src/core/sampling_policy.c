@@ -3,35 +3,32 @@
 
 #include "core/sampling_policy.h"
 
-/*
- * Length of a class's history, in timed calls.  Older calls decay, because a node's call times
- * drift.
- */
+/* Length of a class's history in timed calls.  Older calls decay, because call times drift. */
 #define REMEMBERED		512.0
 
 /*
- * Deviation of an imagined further call, in multiples of the mean.  The variance includes this
- * call, because calls that are unlike the others may not have been seen yet.
+ * The variance of a class includes an imaginary call, because unusually long calls may not have
+ * been timed yet.  This is its deviation from the mean, in multiples of the mean.
  */
 #define TAIL			8.0
 
 /*
- * Share of the budget that is spent on all calls equally, because rare calls may not have been seen
- * (a defensive mixture: Hesterberg, Technometrics 37, 1995).
+ * Share of the budget that all calls get with the same probability, in case that the deviation of a
+ * class is larger than measured (a defensive mixture: Hesterberg, Technometrics 37, 1995).
  */
 #define DEFENSIVE		0.25
 
-/* Share of the query's elapsed time over which recent sums are averaged. */
+/* Age at which the weight of a batch in the recent sums has halved, as a share of elapsed(). */
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest factor of a gap with budget left */
+#define RAMP			4.0		/* largest factor while budget is left */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
 #define SPEND_OVER		2.0
 
-/* A new class may use one part in this many of the unspent budget. */
+/* The first batch of a class may use the unspent budget divided by this number. */
 #define NEW_CLASS_PART		16
 
 /* Share of the budget that timing can always spend, even if the budget is exhausted. */
@@ -97,9 +94,9 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 }
 
 /*
- * Adds times to the moments of a class (Chan, Golub and LeVeque, The American Statistician 37,
- * 1983), and returns their mean.  Truncates long times in the moments, because they may include the
- * time of another process.
+ * Adds times to the mean and variance of a class (Chan, Golub and LeVeque, The American
+ * Statistician 37, 1983).  In both, truncates long times, because they may include the time of
+ * another process.  Returns the mean of the times, which are not truncated for it.
  */
 static double
 remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks, int n)
@@ -128,8 +125,8 @@ remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks
 }
 
 /*
- * Returns the standard deviation of a class's calls.  It includes an imagined unusual call (TAIL),
- * whose weight is largest if few calls were seen.
+ * Returns the standard deviation of a class's calls.  It includes the imaginary call of TAIL, whose
+ * weight decreases with the number of timed calls.
  */
 static double
 deviation_of(const SamplingPolicy *policy, const SamplingClass *class)
@@ -176,7 +173,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* limits k where it has no effect: all calls are timed, or the minimum */
+	/* limits k where it has no effect: at probability 1 or the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);
@@ -184,7 +181,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
 	if (remaining_ticks(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
-	/* each change begins a new stratum */
+	/* ignores small changes, because each change begins a new CallStratum */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)
 		class->gap = (int) gap;
 	class->batch = (int) clamp(class->n, POLICY_FEW, POLICY_BATCH);

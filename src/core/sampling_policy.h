@@ -1,7 +1,7 @@
 /*
  * Decides which share of a plan node's calls is timed.  A node's calls have two classes: those that
- * begin a loop, and the others.  The probability of timing a call is proportional to the standard
- * deviation of its class's times, which minimizes the variance of the nodes' times (Neyman's
+ * begin a loop, and all others.  The probability of timing a call is k times the standard deviation
+ * of its class's times.  This minimizes the variance of the nodes' estimated times (Neyman's
  * allocation: Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of timed calls that a query may have in addition to its share. */
+/* Number of timed calls that a query may have in addition to its budget. */
 #define POLICY_ALLOWANCE	512
 
-/* Smallest and largest number of timed calls of a class between two decisions of the policy. */
+/* Smallest and largest batch: the number of a class's timed calls per policy_see_batch(). */
 #define POLICY_FEW		4
 #define POLICY_BATCH	32
 
-/* Policy of a query. */
+/* Policy of a query, for all classes of its nodes. */
 typedef struct SamplingPolicy
 {
 	double		share;			/* budget as a share of the elapsed time */
 	double		cost;			/* ticks that timing a call adds */
-	double		least;			/* minimum probability within the budget */
+	double		least;			/* minimum probability while in the budget */
 	double		long_ticks;		/* longer times of calls are truncated */
 	uint64_t	start;			/* time at which the query started */
 	uint64_t	now;			/* time of the latest batch */
-	int64_t		timed;			/* input: number of timed calls */
+	int64_t		timed;			/* number of timed calls, set by the caller */
 	double		counting;		/* ticks that counting calls has added */
 	double		k;				/* probability / deviation; 0: unknown */
 
-	/* recent sums, with weights that decrease with age */
-	double		elapsed;		/* elapsed ticks */
-	double		seen;			/* ticks in the calls of known classes */
+	/* sums over recent batches, with weights that decrease with age */
+	double		elapsed;		/* ticks that have passed */
+	double		seen;			/* ticks in calls of classes with a batch */
 	double		calls;			/* number of these calls, timed or not */
 	double		demand;			/* number of calls to time if k were 1 */
 } SamplingPolicy;
@@ -40,8 +40,8 @@ typedef struct SamplingPolicy
 /* A class of calls. */
 typedef struct SamplingClass
 {
-	int			gap;			/* mean gap: one call in this many is timed */
-	int			batch;			/* timed calls before policy_see_batch() */
+	int			gap;			/* one call in this many is timed */
+	int			batch;			/* timed calls until policy_see_batch() */
 	double		counting;		/* ticks that counting a call adds */
 	double		least;			/* minimum probability, whatever the cost */
 	int64_t		calls;			/* number of calls at the latest batch */
@@ -50,24 +50,23 @@ typedef struct SamplingClass
 	double		square;			/* sum of squared deviations from mean */
 } SamplingClass;
 
-/*
- * Initializes the policy.  At least one call in "sampling" is timed, as far as the budget allows.
- */
+/* Initializes the policy.  If the budget allows, at least one call in "sampling" is timed. */
 extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 						int sampling, double long_ticks, uint64_t start);
 
 /*
- * Initializes a class; all its calls are timed until the end of the first batch.  Counting a call
- * adds counting_ticks.  "vary" means that few calls may take most of the time.  Then one call in
- * "sampling" is timed, whatever the cost.
+ * Initializes a class.  All its calls are timed until the end of the first batch.  "vary" means
+ * that few calls may take most of the time.  Then one call in "sampling" is timed, whatever the
+ * cost.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
 							  double counting_ticks, bool vary);
 
 /*
- * Adds the times of a class's latest n timed calls.  The known part and the part that the counts
- * below explain must have been subtracted.  "calls" is the number of the class's calls so far.
- * Returns the new gap.  Small changes of the gap are suppressed.
+ * Adds the times of a class's latest n timed calls.  The caller has subtracted the parts that need
+ * no estimate: calls below that were all timed, and what the counts of calls below explain (see
+ * call_series.h).  "calls" is the number of the class's calls so far.  Returns the new gap.  Small
+ * changes of the gap are suppressed.
  */
 extern int	policy_see_batch(SamplingPolicy *policy, SamplingClass *class,
 							 const double *ticks, int n, int64_t calls, uint64_t now);

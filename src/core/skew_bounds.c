@@ -8,9 +8,9 @@
 #define MAX_OF(a, b)	((a) > (b) ? (a) : (b))
 
 /*
- * Reads the clock after the other side's reading was seen, and before the result is published.
- * RDTSC does not wait for earlier instructions, so without a fence, clocks that agree seem to warp.
- * On x86, the fence before the reading suffices, because stores become visible in program order.
+ * Reads the clock after the other side's reading was loaded, and before the result is stored.
+ * RDTSC does not wait for earlier instructions, so without a fence, correct clocks seem to warp.
+ * On x86, a fence before the reading suffices, because stores become visible in program order.
  */
 static inline uint64_t
 fenced_reading(const SkewClock *clock)
@@ -43,9 +43,9 @@ skew_init(SkewSide *side)
 }
 
 /*
- * Judges the previous own reading, now that the next one is known.  An echo is loaded before the
- * reading published with it, and so is never newer.  So the time since the echoed reading is an
- * upper bound of a round trip.
+ * Completes the pending exchange if the clock has advanced at the next own reading.  The echo is
+ * this side's reading that the other side has seen.  The other side stores its reading before the
+ * echo, and this side loads the echo first.  So the time since the echo is at least a round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
@@ -91,7 +91,7 @@ void
 skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			  int readings)
 {
-	/* a copy that need not be reloaded after stores to shared memory */
+	/* local copies: the compiler need not reload them after other stores */
 	SkewFound	found = mine->found;
 	int64_t		still = mine->still;
 	int64_t		bounds = mine->bounds;
@@ -103,7 +103,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		uint64_t	reading = fenced_reading(clock);
 		int64_t		difference = (int64_t) (reading - seen);
 
-		/* publishes before judging, while the reading is new */
+		/* publishes the reading at once, and judges it later */
 		__atomic_store_n(&mine->reading, reading, __ATOMIC_RELEASE);
 		__atomic_store_n(&mine->echo, seen, __ATOMIC_RELEASE);
 
@@ -140,7 +140,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 	__atomic_store_n(&mine->readings, mine->readings + readings, __ATOMIC_RELAXED);
 }
 
-/* Returns the greatest batch_least of complete batches, else that of the incomplete one. */
+/* Returns batches_greatest, or batch_least if no batch is complete. */
 static int64_t
 greatest_of_batches(const SkewFound *found)
 {

@@ -1,8 +1,8 @@
 /*
- * Bounds of the offset between the clocks of two CPUs, from readings that two processes or
- * threads, one on each CPU, exchange in shared memory.  A side sees a reading of the other side
- * only after it was taken.  So its own next reading minus the reading seen is an upper bound of its
- * clock's lead.  A clock that does not advance yields no bounds.  doc/clocks.md has the method.
+ * Bounds of the offset between the clocks of two CPUs.  Two processes or threads, one on each CPU,
+ * are the sides.  Each publishes its readings in shared memory, and reads those of the other side.
+ * A side sees a reading only after the other side has taken it.  So its own next reading minus the
+ * reading seen is an upper bound of its clock's lead. doc/clocks.md has the method.
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of exchanges in a batch, which shows changes of the offset. */
+/* Least number of exchanges in a batch.  Batches show the range of an offset that changes. */
 #define SKEW_BATCH		100
 
-/* Number of advances in a row after which a reading of the clock counts as up to date. */
+/* Number of successive rising readings that show that the clock is not standing still. */
 #define SKEW_FRESH		32
 
 /* Bytes of two cache lines, because some processors fetch lines in pairs. */
@@ -34,33 +34,33 @@ typedef struct SkewFound
 	int64_t		longest_stall;	/* largest number of stalls in a row */
 	int64_t		warps;			/* own readings below a reading seen before */
 	int64_t		warp_max;		/* largest such difference in ticks */
-	int64_t		round_trip;		/* shortest one in ticks; INT64_MAX: none */
+	int64_t		round_trip;		/* shortest, in ticks; INT64_MAX: none */
 	int64_t		least;			/* smallest own - seen; INT64_MAX: none */
 
-	/* the current batch, and the greatest batch_least of complete batches */
-	int64_t		batch;			/* number of its exchanges */
-	int64_t		batch_least;
-	int64_t		batches_greatest;	/* INT64_MIN: none */
+	/* the current batch of exchanges, and complete batches */
+	int64_t		batch;			/* number of its exchanges so far */
+	int64_t		batch_least;	/* smallest own - seen in it */
+	int64_t		batches_greatest;	/* largest batch_least; INT64_MIN: none */
 
-	/* latest own reading, and the exchange that waits for the next one */
-	bool		has_own;
-	uint64_t	own;
-	int64_t		advances;		/* current number of advances in a row */
+	bool		has_own;		/* "own" is set */
+	uint64_t	own;			/* latest own reading */
+	int64_t		advances;		/* current number of rising readings in a row */
 	uint64_t	seen;			/* other side's latest reading; 0: none */
-	bool		pending;		/* exchange waits for the next own reading */
+	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
-	uint64_t	pending_echo;	/* echo seen in that exchange; 0: none */
+	uint64_t	pending_echo;	/* echo seen before "own"; 0: none */
 } SkewFound;
 
+/* State of one side.  The other side reads the members before "found". */
 typedef struct SkewSide
 {
-	/* read by the other side: own latest reading; 0: none */
+	/* latest own reading; 0: none */
 	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
 
 	/* other side's reading that was seen before "reading"; 0: none */
 	uint64_t	echo;
 
-	/* read by the other side between its calls of skew_exchange() */
+	/* updated at the end of skew_exchange(), see skew_shared() */
 	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* number of readings */
 	int64_t		still;			/* readings since the latest advance */
 	int64_t		bounds;			/* number of exchanges that bound the offset */
@@ -68,6 +68,7 @@ typedef struct SkewSide
 	SkewFound	found;
 } SkewSide;
 
+/* Results of both sides. */
 typedef struct SkewResult
 {
 	bool		known;			/* both bounds exist */
@@ -76,13 +77,13 @@ typedef struct SkewResult
 	/* bounds of the second clock's lead in ticks; if not steady, of its range */
 	int64_t		offset_min;
 	int64_t		offset_max;
-	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
-	int64_t		exchanges;		/* in both directions */
-	int64_t		still;			/* larger SkewSide.still of both sides */
-	int64_t		stalls;			/* of both sides */
-	int64_t		longest_stall;	/* of either side */
-	int64_t		warps;
-	int64_t		warp_max;
+	int64_t		round_trip;		/* the first side's; INT64_MAX: none */
+	int64_t		exchanges;		/* sum of both sides */
+	int64_t		still;			/* larger one of both sides */
+	int64_t		stalls;			/* sum of both sides */
+	int64_t		longest_stall;	/* larger one of both sides */
+	int64_t		warps;			/* sum of both sides */
+	int64_t		warp_max;		/* larger one of both sides */
 } SkewResult;
 
 extern void skew_init(SkewSide *side);
@@ -91,7 +92,7 @@ extern void skew_init(SkewSide *side);
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Returns readings, still or bounds of a side that may be running. */
+/* Returns the member readings, still or bounds of a side, which may be running. */
 static inline int64_t
 skew_shared(const int64_t *number)
 {

@@ -7,13 +7,13 @@
 #include "core/stats.h"
 
 #define SQRT_PI			1.77245385090551602730
-#define NORMAL_DF		1e17	/* smallest df that is treated as normal */
-#define FAR_OUT			1e8		/* for larger x, 1 + x^2 equals x^2 */
+#define NORMAL_DF		1e17	/* from this df on, t is normally distributed */
+#define FAR_OUT			1e8		/* for larger w, 1 + w^2 equals w^2 */
 #define UNDISTURBED_SHARE 50	/* one value in this many is undisturbed */
 #define UNDISTURBED_LEAST 5		/* smallest number of undisturbed values */
 #define TINY			1e-300	/* replaces 0 in Lentz's method */
-#define MAX_TERMS		10000	/* in beta_fraction(); hundreds suffice */
-#define MAX_STEPS		200		/* in stats_t_critical() */
+#define MAX_TERMS		10000	/* limit of terms in beta_fraction() */
+#define MAX_STEPS		200		/* limit of steps in stats_t_critical() */
 #define CLOSE_ENOUGH	1e-9	/* step of log(t) that ends the iteration */
 
 static int
@@ -26,8 +26,8 @@ compare_double(const void *a, const void *b)
 }
 
 /*
- * Returns Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would lose digits.
- * For a >= 100, uses the asymptotic series (DLMF 5.11.13), whose first omitted term is below 2e-13.
+ * Returns Gamma(a + 1/2) / Gamma(a).  For a >= 100, the difference of two large logarithms would
+ * lose digits, so the asymptotic series replaces it (DLMF 5.11.13; first omitted term < 2e-13).
  */
 static double
 gamma_ratio(double a)
@@ -39,12 +39,12 @@ gamma_ratio(double a)
 }
 
 /*
- * Returns the continued fraction f of the regularised incomplete beta function, by the modified
+ * Returns the continued fraction f of the regularised incomplete beta function I_x, by the modified
  * Lentz method.  With y = 1 - x, I_x(a, b) = x^a y^b / (B(a, b) f).
  *
- * It is the even part of DLMF 8.17.22, that is, every second convergent of it (DiDonato and Morris,
- * ACM TOMS 18, 1992, BFRAC).  The whole fraction has two problems if a is large and x near 1: its
- * beginning, 1 - x (a + b) / (a + 1), cancels, and it needs about sqrt(a) terms.
+ * f is the even part of the fraction of DLMF 8.17.22: its convergents are every second one of that
+ * fraction (DiDonato and Morris, ACM TOMS 18, 1992, BFRAC).  If a is large and x near 1, the whole
+ * fraction needs about sqrt(a) terms, and its beginning, 1 - x (a + b) / (a + 1), loses digits.
  */
 static double
 beta_fraction(double a, double b, double x, double y)
@@ -80,11 +80,12 @@ beta_fraction(double a, double b, double x, double y)
 }
 
 /*
- * For t > 0, computes P(|T| > t), P(|T| < t), and t times the density at t, which is the derivative
- * of both by log(t).  The smaller probability keeps all its digits.
+ * For t > 0, sets *outside to P(|T| > t) and *inside to P(|T| < t).  The smaller one keeps all its
+ * digits.  Sets *density to t times the density at t.  Twice this is the derivative of *inside by
+ * log(t), and minus that of *outside.
  *
- * With x = df / (df + t^2) the first is I_x(df/2, 1/2), the second is I_y(1/2, df/2) (DLMF 8.17.4).
- * Both have the same factor before the continued fraction.  This factor is the third result.
+ * With x = df / (df + t^2) and y = 1 - x, *outside is I_x(df/2, 1/2), and *inside is I_y(1/2, df/2)
+ * (DLMF 8.17.4).  In both, the factor before the continued fraction is *density.
  */
 static void
 both_sides(double t, double df, double *outside, double *inside, double *density)
@@ -119,7 +120,7 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 	}
 	*density = gamma_ratio(df / 2) / SQRT_PI * exp(-power) * root;
 
-	/* chooses the probability whose fraction converges fast */
+	/* computes the probability whose fraction converges fast */
 	if (y > 3 / (df + 5))
 	{
 		*outside = *density / beta_fraction(df / 2, 0.5, x, y);
@@ -133,9 +134,9 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 }
 
 /*
- * Newton's method for the logarithm of the smaller probability as a function of log(t).  This
- * function is nearly straight at both ends and concave between them.  Bisection replaces steps
- * that leave the bracket from low to high.
+ * Newton's method, applied to the logarithm of the smaller probability as a function of log(t).
+ * This function is nearly straight at both ends and concave between them.  A step that would leave
+ * the range from low to high, which contains the solution, is replaced by a bisection.
  */
 double
 stats_t_critical(double inside, double outside, double df)
@@ -145,7 +146,7 @@ stats_t_critical(double inside, double outside, double df)
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
 
-	/* start: approximate normal quantile, too small but accurate near 0 */
+	/* starts at approximately the quantile of the normal distribution */
 	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(M_PI / 2);
 	double		out;
 	double		in;
@@ -175,7 +176,7 @@ stats_t_critical(double inside, double outside, double df)
 		next = t * exp(by_tail ? step : -step);
 		if (fabs(step) < CLOSE_ENOUGH)
 			return next;
-		/* bisects also if a value of 0 has made next NAN */
+		/* also bisects if "next" is NAN, because "value" was 0 */
 		if (!(next > low && next < high))
 			next = sqrt(low) * sqrt(high);
 		t = next;
@@ -183,7 +184,7 @@ stats_t_critical(double inside, double outside, double df)
 	return t;
 }
 
-/* Deviations from the first value keep the digits of data that are close but far from 0. */
+/* Sums deviations from the first value, so that values with small differences keep their digits. */
 double
 stats_mean(const double *x, int n)
 {
@@ -375,10 +376,10 @@ stats_line_bound(const double *x, const double *bound, int n)
 	return sum / line.x_ssd;
 }
 
-/* Standard deviation divided by the MAD, for a normal distribution. */
+/* Standard deviation divided by the median absolute deviation, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-#define MAD_EFFICIENCY	0.37
+#define MAD_EFFICIENCY	0.37	/* see outlier_limits() in stats.h */
 
 OutlierLimits
 outlier_limits(double *x, int n, double outside, double tolerance)

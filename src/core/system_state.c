@@ -95,7 +95,7 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/* Fields: user, nice, system, idle, iowait, irq, softirq, steal; user and nice include guests. */
+/* Adds the fields user, nice, system, idle, iowait, irq, softirq and steal, which are all time. */
 SystemCpuTime
 system_cpu_time(void)
 {
@@ -120,7 +120,7 @@ system_boottime_s(void)
 	return (double) kernel_clock_ns(BOOT_CLOCK_ID) / 1e9;
 }
 
-/* Repeats the readings if the thread was interrupted between them. */
+/* CLOCK_MONOTONIC excludes suspensions.  Reads both clocks again if the thread was interrupted. */
 double
 system_suspended_s(void)
 {

@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-#define KERNEL_CLOCK_SIZE 1024	/* size of the buffers for names */
+#define KERNEL_CLOCK_SIZE 1024	/* size of the buffers for names, in bytes */
 
 /* Write the kernel's current or available clock sources; return false and write "" if unknown. */
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 
-/* Returns whether "names" contains a name.  FreeBSD adds the quality, as in TSC(1000). */
+/* Returns whether the list "names" contains a name.  FreeBSD adds the quality, as in TSC(1000). */
 extern bool kernel_offers(const char *name, const char *names);
 
 #define BOOT_ID_SIZE 37
@@ -27,18 +27,19 @@ typedef struct SystemCpuTime
 
 extern SystemCpuTime system_cpu_time(void);
 
-/* Returns the time since the machine started, including suspensions, by CLOCK_BOOTTIME. */
+/* Returns the time in s since the machine started, including suspensions, by CLOCK_BOOTTIME. */
 extern double system_boottime_s(void);
 
-/* Returns how long the machine has been suspended since it started; 0 if not known. */
+/* Returns how long, in s, the machine has been suspended since it started; 0 if not known. */
 extern double system_suspended_s(void);
 
+/* State of the kernel's clock synchronisation, by adjtimex(). */
 typedef struct SystemSync
 {
-	bool		known;
+	bool		known;			/* adjtimex() exists and has succeeded */
 	bool		synchronised;
-	double		offset_us;
-	double		max_error_us;
+	double		offset_us;		/* remaining correction of the time of day */
+	double		max_error_us;	/* maximum error of the time of day */
 	double		frequency_ppm;	/* correction of the clock's rate */
 } SystemSync;
 

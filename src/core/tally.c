@@ -4,7 +4,7 @@
 
 #include "core/tally.h"
 
-/* Precision in bits as soon as exact values no longer fit. */
+/* Significant bits of long durations when the hash table has filled for the first time. */
 #define FIRST_PRECISION 16
 
 void
@@ -42,11 +42,11 @@ round_to_bits(uint64_t ticks, int bits)
 	return ((ticks > UINT64_MAX - half ? ticks : ticks + half) >> drop) << drop;
 }
 
-/* Adds to the table of long durations, which must have a free slot. */
+/* Adds to the hash table, which must have a free slot. */
 static void
 longer_add(Tally *tally, uint64_t ticks, uint64_t count)
 {
-	/* Fibonacci hashing: the high bits of a product with 2^64 / phi */
+	/* Fibonacci hashing: high bits of ticks * 2^64 / golden ratio */
 	uint64_t	hash = ticks * UINT64_C(0x9E3779B97F4A7C15);
 	uint32_t	slot = (uint32_t) (hash >> 32) & (TALLY_LONG - 1);
 
@@ -80,7 +80,7 @@ tally_round(Tally *tally, int bits)
 				   tally->scratch[i].count);
 }
 
-/* Reduces the precision to use fewer than TALLY_FULL slots; probing a fuller table is slow. */
+/* Reduces the precision until fewer than TALLY_FULL slots are used.  A fuller table is slow. */
 static void
 give_up_digits(Tally *tally)
 {
@@ -108,7 +108,7 @@ tally_add(Tally *tally, uint64_t ticks, uint64_t count)
 		give_up_digits(tally);
 }
 
-/* If the window is full, the jump replaces the smallest one. */
+/* If the window is full, a longer jump replaces the shortest one. */
 void
 tally_window_jump(Tally *tally, uint64_t ticks)
 {
@@ -133,7 +133,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 
 	if (ticks == 0)
 	{
-		/* a run continues while the clock shows the same value */
+		/* continues the run if the clock still shows the same value */
 		tally->stall_run = tally->stall_value == b ? tally->stall_run + 1 : 1;
 		tally->stall_value = b;
 		if (tally->stall_run > tally->longest_stall)
@@ -157,7 +157,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 	{
 		tally_add(tally, ticks, 1);
 
-		/* the return after a backward step is neither a gap nor a warp */
+		/* the clock's return after a backward step is not part of a jump */
 		if (tally->went_back &&
 			(int64_t) (tally->back_from - a) > 0 &&
 			(int64_t) (b - tally->back_from) >= 0)
@@ -213,12 +213,12 @@ tally_export(const Tally *tally, TallyEntry *entries)
 	qsort(entries + first_long, n - first_long, sizeof(TallyEntry),
 		  compare_entries);
 
-	/* the largest duration is exact: removes it from its rounded class */
+	/* moves the largest duration from its rounded entry to an exact one */
 	if (n > first_long && entries[n - 1].ticks != tally->largest)
 	{
 		uint64_t	rest = --entries[n - 1].count;
 
-		/* rounding may have put the class above the largest duration */
+		/* the rounded entry may be above the largest duration */
 		if (rest > 0 && entries[n - 1].ticks > tally->largest)
 			entries[n - 1].ticks = tally->largest - 1;
 		if (n > 1 && entries[n - 2].ticks >= entries[n - 1].ticks)
@@ -257,7 +257,7 @@ tally_moments(const Tally *tally)
 uint64_t
 tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q)
 {
-	/* compensates for rounding: 0.07 * 100 is slightly above 7 */
+	/* a rounding error must not raise the rank: 0.07 * 100 is above 7 */
 	double		position = (double) total * q * (1 - 1e-12);
 	uint64_t	rank = (uint64_t) ceil(position);
 	uint64_t	running = 0;

@@ -1,8 +1,8 @@
 /*
- * Counts of a run: durations in ticks, stalls and backward steps.  Durations below TALLY_DIRECT
- * have two tables of counters, which the hot loop uses alternately, so that increments do not wait
- * for each other.  Longer durations have a hash table of TALLY_LONG slots.  When it fills, their
- * precision is reduced.
+ * Counts the durations of a run in ticks, its stalls (equal readings) and its backward steps.
+ * There is a counter for each duration below TALLY_DIRECT, in two tables that the loop of
+ * sampler_loop.h uses alternately.  Longer durations are counted in a hash table of TALLY_LONG
+ * slots.  When it fills, long durations are rounded to fewer bits.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H
@@ -10,48 +10,52 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TALLY_DIRECT	4096	/* smaller durations are counted by index */
-#define TALLY_LONG		8192	/* slots for longer durations, a power of 2 */
+#define TALLY_DIRECT	4096	/* shorter durations have their own counters */
+#define TALLY_LONG		8192	/* slots of the hash table, a power of 2 */
 #define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* limit of used slots */
 #define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* limit of distinct
 													 * durations */
-#define TALLY_EXACT		64		/* precision_bits of exact durations */
-#define TALLY_FAILURE	199		/* length of a stall that is a failure */
-#define TALLY_JUMPS		12		/* number of jumps in a window */
+#define TALLY_EXACT		64		/* precision_bits while durations are exact */
+#define TALLY_FAILURE	199		/* stalls in a row that are a failure */
+#define TALLY_JUMPS		12		/* largest number of jumps in a window */
 
+/* A duration and its count. */
 typedef struct TallyEntry
 {
 	uint64_t	ticks;
 	uint64_t	count;			/* 0: free slot */
 } TallyEntry;
 
-/* Events since the latest reading of the reference.  Its next reading tells gaps from warps. */
+/*
+ * Events since the latest reading of the reference clock.  A jump is a long duration.  The next
+ * reading of the reference shows whether a jump is a gap or a warp.
+ */
 typedef struct TallyWindow
 {
 	int			njumps;			/* elements of "jumps" */
-	uint64_t	jumps[TALLY_JUMPS]; /* the longest jumps, unordered */
+	uint64_t	jumps[TALLY_JUMPS]; /* the longest jumps, in ticks, unordered */
 	uint64_t	backward_ticks; /* sum of backward steps */
 } TallyWindow;
 
 typedef struct Tally
 {
 	uint64_t	direct[2][TALLY_DIRECT];
-	TallyEntry	longer[TALLY_LONG];
+	TallyEntry	longer[TALLY_LONG]; /* hash table */
 	TallyEntry	scratch[TALLY_LONG];	/* used while the table is rebuilt */
-	int			nlonger;		/* used slots */
+	int			nlonger;		/* used slots of the table */
 	int			precision_bits; /* significant bits of long durations */
 	uint64_t	largest;		/* largest duration, always exact */
 	uint64_t	usual;			/* shortest duration that may be a jump */
 
-	uint64_t	stall_value;	/* latest repeated reading */
+	uint64_t	stall_value;	/* latest reading that was repeated */
 	uint64_t	stall_run;		/* number of its repetitions in a row */
 	uint64_t	longest_stall;	/* longest stall_run */
-	uint64_t	failures;		/* number of stalls that are failures */
+	uint64_t	failures;		/* one per TALLY_FAILURE stalls in a row */
 
-	uint64_t	backward_steps;
+	uint64_t	backward_steps; /* number of readings below the previous one */
 	uint64_t	backward_max;	/* largest backward step in ticks */
-	bool		went_back;		/* backward step without a return so far */
-	uint64_t	back_from;		/* reading before that backward step */
+	bool		went_back;		/* still below the reading back_from */
+	uint64_t	back_from;		/* reading before the latest backward step */
 
 	TallyWindow window;
 } Tally;
@@ -75,13 +79,12 @@ extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 extern void tally_round(Tally *tally, int bits);
 
 /*
- * Counts the interval between successive readings a and b if the hot loop cannot count it: a stall
- * (b = a), a backward step (b below a in 64-bit arithmetic), or a duration of "usual" ticks or more.
- * Accepts any other interval, too.
+ * Counts the interval between successive readings a and b.  The loop of sampler_loop.h calls it
+ * only for a stall (b = a), a backward step (b < a) and a duration of "usual" ticks or more.
  */
 extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
 
-/* Adds a long duration to the window without counting it. */
+/* Adds a jump to the window without counting it as a duration. */
 extern void tally_window_jump(Tally *tally, uint64_t ticks);
 
 extern void tally_window_reset(Tally *tally);
@@ -90,8 +93,8 @@ extern void tally_window_reset(Tally *tally);
 extern int	tally_distinct(const Tally *tally);
 
 /*
- * Writes the distinct durations in ascending order; returns their number, at most TALLY_MOST.
- * "entries" needs tally_distinct() + 1 elements.  The last duration is exact.
+ * Writes the distinct durations and their counts in ascending order; returns their number, at most
+ * TALLY_MOST.  "entries" needs tally_distinct() + 1 elements.  The last duration is exact.
  */
 extern int	tally_export(const Tally *tally, TallyEntry *entries);
 
@@ -99,8 +102,8 @@ extern TallyMoments tally_moments(const Tally *tally);
 
 /*
  * Returns the q-quantile (0 <= q <= 1): the inverse of the empirical distribution function (type 1
- * of Hyndman and Fan, 1996).  Entries are in ascending order; "total" is the sum of their counts,
- * above 0.
+ * of Hyndman and Fan, 1996).  Entries are in ascending order.  "total" > 0 is the sum of their
+ * counts.
  */
 extern uint64_t tally_quantile(const TallyEntry *entries, int n,
 							   uint64_t total, double q);

@@ -1,11 +1,11 @@
-/* The processor's counter, which times plans if it can be trusted. */
+/* The processor's counter, which times plan nodes if it can be trusted. */
 #ifndef CLOCKTIMING_TIMING_COUNTER_H
 #define CLOCKTIMING_TIMING_COUNTER_H
 
 #include "core/arm_counter.h"
 #include "core/tsc.h"
 
-/* Names of the clock sources.  The ordered one waits for earlier instructions before it reads. */
+/* Names of the clock sources.  A reading of the ordered one waits for earlier instructions. */
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 #define TIMING_COUNTER			"cntvct"
 #define TIMING_COUNTER_ORDERED	"cntvct_isb"

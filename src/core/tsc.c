@@ -5,7 +5,7 @@
 #include "core/system_state.h"
 #include "core/tsc.h"
 
-/* Clocks of hypervisors.  Linux may prefer one of them although it trusts the TSC. */
+/* Names of hypervisors' clocks.  Linux may prefer one of them although it offers the TSC. */
 static const char *const hypervisor_clocks[] = {
 	"kvm-clock", "xen", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr"
 };
@@ -106,7 +106,7 @@ tsc_evidence(void)
 #include <unistd.h>
 #endif
 
-/* from Linux's asm/prctl.h, which some C libraries lack */
+/* ARCH_GET_CPUID of Linux's asm/prctl.h, which some C libraries lack. */
 #define ARCH_GET_CPUID_CODE	0x1011
 
 /* Returns whether CPUID may be executed.  A kernel without this system call cannot forbid it. */
@@ -136,9 +136,9 @@ copy_text(char *to, unsigned int a, unsigned int b, unsigned int c)
 }
 
 /*
- * Returns the TSC's frequency from leaf 0x15: crystal frequency times EBX / EAX.  If the crystal's
- * frequency is not stated, the base frequency of leaf 0x16 replaces the product, as in Linux
- * (native_calibrate_tsc).
+ * Returns the TSC's frequency in Hz.  Leaf 0x15 states it as ECX, the frequency of a crystal, times
+ * EBX / EAX.  If ECX is 0, returns the processor's base frequency from leaf 0x16, as Linux does in
+ * native_calibrate_tsc().
  */
 static double
 frequency_from_cpuid(void)
@@ -177,7 +177,7 @@ tsc_cpuid_now(void)
 	{
 		unsigned int highest;
 
-		/* __get_cpuid() would reject leaves above the highest basic one */
+		/* __get_cpuid() would reject the leaves of hypervisors */
 		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
 		copy_text(id.hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)

@@ -12,23 +12,23 @@
 #include <x86intrin.h>
 #endif
 
-/* Results of CPUID.  All are false, empty or 0 if there is no CPUID. */
+/* Results of the instruction CPUID.  All are false, empty or 0 if there is no CPUID. */
 typedef struct TscCpuid
 {
 	bool		readable;		/* CPUID itself may be executed */
-	bool		tsc;			/* leaf 1, EDX bit 4 */
-	bool		rdtscp;			/* leaf 0x80000001, EDX bit 27 */
-	bool		invariant;		/* leaf 0x80000007, EDX bit 8 */
-	bool		tsc_adjust;		/* leaf 7, EBX bit 1 */
-	bool		hypervisor;		/* leaf 1, ECX bit 31 */
+	bool		tsc;			/* has a TSC: leaf 1, EDX bit 4 */
+	bool		rdtscp;			/* has RDTSCP: leaf 0x80000001, EDX bit 27 */
+	bool		invariant;		/* constant rate: leaf 0x80000007, EDX bit 8 */
+	bool		tsc_adjust;		/* has TSC_ADJUST: leaf 7, EBX bit 1 */
+	bool		hypervisor;		/* runs below one: leaf 1, ECX bit 31 */
 	char		vendor[13];		/* leaf 0 */
 	char		brand[49];		/* leaves 0x80000002 to 0x80000004 */
 	char		hypervisor_name[13];	/* leaf 0x40000000 */
-	double		cpuid_hz;		/* leaf 0x15, else 0x16; 0: not known */
-	double		hypervisor_hz;	/* leaf 0x40000010; 0: not known */
+	double		cpuid_hz;		/* TSC: leaf 0x15, else 0x16; 0: not known */
+	double		hypervisor_hz;	/* TSC: leaf 0x40000010; 0: not known */
 } TscCpuid;
 
-/* Returns the results of CPUID at the first call in this process. */
+/* Returns the results that CPUID had at the first call of this function in this process. */
 extern const TscCpuid *tsc_cpuid(void);
 
 /* Executes CPUID again, because a virtual machine may have moved to another processor. */
@@ -45,37 +45,36 @@ extern const char *tsc_why_not_usable(void);
 typedef struct TscEvidence
 {
 	const char *why_not_usable; /* tsc_why_not_usable() */
-	bool		tsc_adjust;		/* CPUID leaf 7, EBX bit 1 */
-	/* Linux's clock sources, by system_state.h; empty: not known */
+	bool		tsc_adjust;		/* see TscCpuid */
+	/* Linux's current and available clock sources; empty: not known */
 	const char *kernel_source;
 	const char *kernel_sources_available;
 } TscEvidence;
 
 /*
- * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto.  As in
- * tsc_use_by_default() of its src/common/instr_time.c, Linux must keep time by the TSC, or the
- * processor must have TSC_ADJUST, by which firmware and kernel synchronise the counters of sockets.
+ * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto.  The rule is
+ * that of tsc_use_by_default() in its src/common/instr_time.c: Linux keeps time by the TSC, or the
+ * processor has TSC_ADJUST, by which firmware and kernel synchronise the counters of sockets.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
 /*
  * Returns whether Linux has given up the TSC: Linux does not offer the TSC as a clock source, or
- * keeps time by a much slower timer (hpet, acpi_pm).  If Linux offers the TSC but keeps time by a
+ * keeps time by a much slower timer (hpet, acpi_pm).  If Linux offers the TSC and keeps time by a
  * hypervisor's clock, it has not given up the TSC.
  */
 extern bool tsc_is_given_up(const TscEvidence *evidence);
 
 /*
  * Returns NULL if the TSC can be trusted, else the reason why not, valid until the next call.  The
- * rule is PostgreSQL 19's, except that TSC_ADJUST does not suffice if the kernel has given up the
- * TSC.
+ * rule is that of tsc_is_default(), but TSC_ADJUST does not suffice if Linux has given up the TSC.
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
 /* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
 extern const TscEvidence *tsc_evidence(void);
 
-/* Returns the frequency by CPUID, hypervisor or calibration; NULL while the TSC may not be read. */
+/* Returns the TSC's frequency; NULL if the TSC may not be read.  See counter.h for wait(). */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC

@@ -3,7 +3,7 @@
 #include "core/stats.h"
 #include "core/weighted_sums.h"
 
-/* Returns a standard error.  Differences of sums may yield a variance below 0 by rounding. */
+/* Returns a standard error.  Rounding errors of subtracted sums may make a variance negative. */
 static double
 root(double variance)
 {
@@ -56,15 +56,15 @@ weighted_mean_stderr(const WeightedSums *sums)
 
 	if (!(sums->n >= 2))
 		return NAN;
-	/* equal values leave a rounding error of either sign */
+	/* if all values are equal, "squares" is only a rounding error */
 	if (fabs(squares) <= 1e-12 * sums->w2xx)
 		return 0;
 	return root(squares * sums->n / (sums->n - 1)) / sums->w;
 }
 
 /*
- * Returns the degrees of freedom: the number of equally weighted values with the same precision
- * (Kish, Survey Sampling, 1965, section 11.7), minus 1.
+ * Returns the degrees of freedom: n - 1, where n equally weighted values would be as precise (Kish,
+ * Survey Sampling, 1965, section 11.7).
  */
 static double
 weighted_df(const WeightedSums *sums)

@@ -1,18 +1,18 @@
 /*
- * Selects the executions to publish, and installs their wrappers.
+ * Selects the executions to publish, and installs wrappers around their nodes' functions.
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
  * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
- * expected to add at most clocktiming.max_overhead.
+ * expected to add at most clocktiming.max_overhead percent to its time.
  *
- * For other executions a timeout fires every few milliseconds while a statement is executed.  When
- * an execution has lasted for clocktiming.live_after, the timeout's handler replaces the functions
- * of its nodes by attach_now().  This is safe in a signal handler, because it only stores pointers
- * and reads a tree of nodes that does not change during ExecutorRun().  The next call of a node
- * installs the wrappers.
+ * For all other executions, a timeout fires every few milliseconds.  When an execution has lasted
+ * for clocktiming.live_after, the timeout's handler, check_executions(), replaces the functions of
+ * its nodes by attach_now().  A signal handler may do this, because it only stores pointers, and
+ * reads a tree of nodes that does not change during ExecutorRun().  The next call of a node then
+ * executes attach_now(), which installs the wrappers.
  *
- * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's
- * handler itself publishes their counters.
+ * If the server instruments an execution, as for EXPLAIN ANALYZE, no wrappers are installed.  Then
+ * check_executions() publishes the server's counters.
  */
 #include "postgres.h"
 
@@ -40,27 +40,27 @@
 #include "live/live_server.h"
 #include "stats/plan_draw.h"
 
-/* Number of nested executions that are known; deeper ones are not published. */
+/* Maximum number of nested executions.  Deeper ones are not published. */
 #define MOST_LEVELS		32
 
-/* Depth of a plan tree to which the handler of the timeout descends. */
+/* Depth of a plan tree down to which arm_node() replaces the functions of nodes. */
 #define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
 #define TIMEOUT_MS		25
 
-/* Cost that the planner expects of a millisecond: a page that is in memory takes some 10 us. */
+/* Planner's cost of a millisecond.  A page that is in memory costs 1, and takes some 10 us. */
 #define COST_PER_MS		100
 
 /*
- * Planner's cost of a call for which counting adds 1 percent: some 200 ns, because rows in memory
- * take some 2.5 us per unit of cost.  Counting a call takes some 2 ns.
+ * Planner's cost of a call that takes some 200 ns, if a unit of cost takes some 2.5 us, as for rows
+ * in memory.  Counting a call takes some 2 ns, which adds 1 percent to such a call.
  */
 #define COST_PER_CALL	0.08
 
 /*
  * Sampling interval for nodes whose calls vary, and maximum overhead of timing in percent.  Both
- * keep the cost low, because many executions are published that nobody reads.
+ * keep the cost low, because nobody looks at most of the published executions.
  */
 #define LIVE_SAMPLING	1000
 #define LIVE_OVERHEAD	0.2
@@ -68,31 +68,29 @@
 typedef struct RunningExecution
 {
 	QueryDesc  *desc;
-	QueryTiming *query;			/* NULL: not published */
-	TimestampTz seen_at;		/* when the timeout first fired in it; 0:
-								 * never */
+	QueryTiming *query;			/* if wrappers are installed; else NULL */
+	TimestampTz seen_at;		/* when the timeout first fired in it, or 0 */
 	bool		attached;		/* it is published, or must not be */
-	ServerExecution *volatile server;	/* if the server counts and times the
-										 * nodes; or NULL */
+	ServerExecution *volatile server;	/* if the server instruments it; or
+										 * NULL */
 } RunningExecution;
 
-static bool live = false;
-static int	live_after_ms = 1000;
-static bool late_only = false;
+static bool live = false;		/* clocktiming.live */
+static int	live_after_ms = 1000;	/* clocktiming.live_after */
+static bool late_only = false;	/* clocktiming.live_late_only */
 
+/* Nested executions of this process, outermost first.  nrunning also counts deeper ones. */
 static RunningExecution running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
+/* Planner's cost from which an execution is expected to be long. */
 static double long_cost;
 
-/*
- * Statements that turned out to be long, and for which counting the calls added at most
- * clocktiming.max_overhead.
- */
+/* Statements that were long, and whose calls were cheap to count (clocktiming.max_overhead). */
 static LongStatements long_statements;
 static bool any_long = false;	/* long_statements is not empty */
-static int	live_timeout = -1;
-static int	timeout_pid = 0;
+static int	live_timeout = -1;	/* the timeout's id */
+static int	timeout_pid = 0;	/* process that has registered the timeout */
 
 /* Start of the statement in which the timeout has fired last. */
 static TimestampTz seen_statement = 0;
@@ -106,8 +104,8 @@ timeout_ms(void)
 static TupleTableSlot *attach_now(PlanState *node);
 
 /*
- * Replaces a node's function by attach_now() ("arm"), or restores it.  Skips nodes that were never
- * called: these have the server's function for first calls.
+ * Replaces a node's function by attach_now() if "arm" is true, else restores it.  Skips nodes that
+ * were never called, because they have the server's function for first calls.
  */
 static void
 swap_function(PlanState *node, bool arm)
@@ -138,9 +136,9 @@ arm_array(PlanState **nodes, int n, int depth)
 
 /*
  * Replaces the functions of a node and of the nodes below it by attach_now().  The timeout's
- * handler calls it, so it neither allocates memory nor raises errors.  Skips the SubPlans of node
- * types to which the server may add SubPlans during ExecutorRun(), and the nodes below a custom
- * scan, whose list belongs to the scan's provider.
+ * handler calls this function, so it neither allocates memory nor raises errors.  Some node types
+ * return early in the switch: the server may add SubPlans to them during ExecutorRun(), and the
+ * list of nodes below a custom scan belongs to its provider.
  */
 static void
 arm_node(PlanState *node, int depth)
@@ -182,7 +180,7 @@ disarm_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, disarm_node, context);
 }
 
-/* Installs wrappers, during ExecutorRun() ("late") or before it. */
+/* Installs wrappers.  "late": ExecutorRun() has begun. */
 static void
 attach(QueryDesc *desc, bool late)
 {
@@ -219,7 +217,7 @@ attach_execution(RunningExecution *r, bool late)
 		attach(desc, late);
 }
 
-/* Installs the wrappers of the node's execution, and executes the node. */
+/* A node's function after arm_node(): installs the execution's wrappers, and calls the node. */
 static TupleTableSlot *
 attach_now(PlanState *node)
 {
@@ -247,9 +245,9 @@ attach_now(PlanState *node)
 }
 
 /*
- * Handler of the timeout, called by a signal handler.  The first execution that it finds in a
- * client's statement counts as begun with the statement, if it is not nested.  All others count as
- * begun when the handler finds them first.
+ * The timeout's handler, called by a signal handler.  Sets the time from which an execution's
+ * duration counts: for a statement's first execution, if it is not nested, the start of the
+ * statement; for all others, the first time that the handler finds them.
  */
 static void
 check_executions(void)
@@ -287,7 +285,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* makes the first call here, because the handler must not make it */
+	/* the first call is not safe in a signal handler, so makes it here */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
@@ -299,7 +297,7 @@ is_expected_long(const QueryDesc *desc)
 		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
 }
 
-/* Returns what counting the calls of an execution has added to its time, in percent. */
+/* Returns by how many percent counting an execution's calls has increased its time. */
 static double
 counting_percent(const QueryTiming *query)
 {
@@ -315,10 +313,7 @@ counting_percent(const QueryTiming *query)
 	return 100 * ns / Max(query_run_ns(query), 1);
 }
 
-/*
- * Returns whether counting an execution's calls is expected to add at most
- * clocktiming.max_overhead: by an earlier execution of the statement, or by the planner's cost.
- */
+/* Returns whether counting calls is expected to add at most clocktiming.max_overhead. */
 static bool
 is_cheap_to_count(const QueryDesc *desc)
 {
@@ -329,7 +324,10 @@ is_cheap_to_count(const QueryDesc *desc)
 		plan_expected_calls(plan, 1, most) <= most;
 }
 
-/* Enters an execution that is expected to be long, is instrumented, or continues a cursor. */
+/*
+ * The rest of enter(), for an execution that is expected to be long, that the server instruments,
+ * or whose ExecutorRun() is called again, as for a cursor.
+ */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)
 {
@@ -422,7 +420,7 @@ attached(QueryTiming *query)
 			return;
 		}
 	}
-	/* timed for another purpose, before enter() */
+	/* the execution is timed for another purpose, and enter() follows */
 	live_begin(query, Min(nrunning, MOST_LEVELS),
 			   nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }

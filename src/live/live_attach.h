@@ -1,7 +1,4 @@
-/*
- * Selects the executions to publish: those that are expected to be long, and those that turn out to
- * be long.
- */
+/* Selects the executions to publish: those expected to be long, and those that turn out so. */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H
 

@@ -1,4 +1,3 @@
-/* Running executions in shared memory. */
 #include "postgres.h"
 
 #include <math.h>
@@ -12,18 +11,18 @@
 #include "live/live_memory.h"
 
 /*
- * A reader copies a slot again if its process has written meanwhile.  After TRIES_AT_ONCE copies
- * the reader sleeps for a millisecond, because the writer has probably been preempted.  After
- * SLEEPS such sleeps it skips the slot.
+ * A reader copies a slot again if the slot's process has written to it meanwhile.  After
+ * TRIES_AT_ONCE copies, the reader sleeps for a millisecond, because the process has probably been
+ * preempted while writing.  After SLEEPS such sleeps, the reader skips the slot.
  */
 #define TRIES_AT_ONCE	1000
 #define SLEEPS			20
 
 typedef struct LiveSlot
 {
-	pg_atomic_uint32 owner;		/* pid; 0: free */
+	pg_atomic_uint32 owner;		/* pid of its process; 0: free */
 	pg_atomic_uint32 sequence;	/* seqlock of the execution that begins in
-								 * this slot; odd: being written */
+								 * this slot; odd while it is written */
 	LiveHeader	header;
 	LiveChunk	chunk;
 } LiveSlot;
@@ -31,10 +30,7 @@ typedef struct LiveSlot
 static LiveSlot *live_slots = NULL;
 static int	nlive_slots;
 
-/*
- * Returns the number of slots: one for each process, half as many for nested executions, and some
- * for plans with many nodes.
- */
+/* Returns a number that suffices for all processes, some nested executions and some large plans. */
 static int
 slots_wanted(void)
 {
@@ -128,7 +124,7 @@ free_all(int code, Datum arg)
 	}
 }
 
-/* Returns whether a slot is the first slot of an ended worker, which has left it to this leader. */
+/* Returns whether a slot is the first one of an ended worker, and belongs to this leader. */
 static bool
 is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
 {
@@ -137,8 +133,8 @@ is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
 }
 
 /*
- * For a parallel worker: occupies the slots that an ended worker of the same query has left to the
- * leader.  Copies their counters to image->before; live_write() adds them to those of this worker.
+ * Takes over the slots that an ended worker of the same query has left to this worker's leader.
+ * Copies their counts to image->before. live_write() adds these to the counts of this worker.
  */
 static bool
 adopt_slots(LiveImage *image)
@@ -199,7 +195,6 @@ live_claim(LiveImage *image)
 	}
 	if (header->nslots < wanted)
 	{
-		/* too few slots for the nodes: keeps one, without nodes */
 		free_slots(&header->slots[1], header->nslots - 1);
 		header->nslots = Min(header->nslots, 1);
 		header->nnodes = 0;
@@ -231,7 +226,7 @@ live_write(const LiveImage *image, bool all)
 	end_write(first);
 }
 
-/* Leaves the slots of a worker to its leader, until the leader's execution ends. */
+/* Gives the slots of a worker to its leader; returns false if the leader has no slots. */
 static bool
 bequeath_slots(LiveImage *image)
 {
@@ -318,8 +313,8 @@ is_unchanged(LiveSlot *slot, uint32 sequence)
 }
 
 /*
- * Returns a copy of the execution that begins in a slot, or NULL if none does.  Sets "torn" if the
- * execution's process has written meanwhile; the copy is then invalid.
+ * Returns a copy of the execution that begins in a slot, or NULL if none does.  Sets *torn to
+ * whether the execution's process has written meanwhile, which makes the copy invalid.
  */
 static LiveImage *
 copy_slot(LiveSlot *slot, bool *torn)
@@ -374,8 +369,8 @@ is_running(const LiveImage *image)
 }
 
 /*
- * Slots are copied one after the other.  Removes executions that ended meanwhile from the list,
- * because the next execution of the same process may be in it, too.
+ * Copies the slots one after the other.  Then removes the executions that have ended meanwhile,
+ * because the list may also have the next execution of the same process.
  */
 List *
 live_read_all(void)

@@ -1,9 +1,7 @@
 /*
- * Running executions in shared memory.
- *
- * An execution of a process occupies a chain of slots, of LIVE_CHUNK plan nodes each.
- * Its process writes them under a sequence number (a seqlock), so that neither it nor
- * a reader waits for a lock.
+ * Running executions in shared memory, for clock_running.  An execution of a plan by one process
+ * occupies one or more slots, with LIVE_CHUNK plan nodes each.  The process writes its slots under
+ * a sequence number (a seqlock), so that neither it nor a reader waits for a lock.
  */
 #ifndef CLOCKTIMING_LIVE_MEMORY_H
 #define CLOCKTIMING_LIVE_MEMORY_H
@@ -19,24 +17,25 @@
 /* Bytes for the names in a slot.  A name that does not fit is shortened. */
 #define LIVE_NAMES		1536
 
+/* State of a plan node's latest loop. */
 typedef enum LiveState
 {
 	LIVE_NOT_STARTED,
 	LIVE_RUNNING,
 	LIVE_FINISHED,
-	LIVE_RESCANNING,			/* the loop was ended by a rescan */
-	LIVE_UNKNOWN				/* the node was called before it was watched */
+	LIVE_RESCANNING,			/* a rescan has ended the loop */
+	LIVE_UNKNOWN				/* was called only before the counters began */
 } LiveState;
 
-/* A plan node as it was planned. */
+/* A plan node as it was planned.  The place of a node is its number in EXPLAIN's order, from 0. */
 typedef struct LiveNode
 {
 	int16		id;				/* plan_node_id */
-	int16		parent;			/* its place; -1: none */
-	int16		depth;
+	int16		parent;			/* place of the parent; -1: none */
+	int16		depth;			/* number of nodes above it */
 	int16		tag;			/* NodeTag of the Plan */
 
-	/* offsets of names in the LiveChunk; 0: none */
+	/* offsets in LiveChunk.names; 0: none */
 	int16		type;
 	int16		relation;
 	int16		index;
@@ -45,8 +44,8 @@ typedef struct LiveNode
 	bool		is_cte;			/* a CTE, which is read row by row */
 	bool		is_expression;	/* a SubPlan that the parent evaluates */
 	bool		spills;			/* a sort that is expected to write to disk */
-	int32		width;
-	float		rows;			/* per loop, as the planner expects */
+	int32		width;			/* planner's estimate: bytes per row */
+	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;
 	float		total_cost;
 } LiveNode;
@@ -58,18 +57,14 @@ typedef struct LiveCounts
 	float		scanned;		/* share of a relation that a sequential scan
 								 * has read in this loop; NAN: unknown */
 
-	/* values when the counters began */
+	/* values of state, scanned and batch when the counters began */
 	LiveState	first_state;
 	float		first_scanned;
 	int			first_batch;
 
-	/*
-	 * Of a hash join that keeps its rows in files: number of batches and the
-	 * current one, which is -1 if several processes work on different ones.
-	 * Otherwise both are 0.
-	 */
-	int			batches;
-	int			batch;
+	/* of a hash join that keeps its rows in files; else both are 0 */
+	int			batches;		/* number of batches */
+	int			batch;			/* current one; -1: differs between processes */
 
 	bool		includes_workers;	/* includes workers that have ended */
 	int64		calls;			/* -1: unknown */
@@ -81,15 +76,16 @@ typedef struct LiveCounts
 	double		self_margin_ns;
 } LiveCounts;
 
+/* An execution in one process.  Its first slot has the header. */
 typedef struct LiveHeader
 {
 	int			nslots;			/* 0: not the first slot of an execution */
-	int			slots[LIVE_CHUNKS];
-	int			pid;			/* 0: of parallel workers that have ended */
-	int			leader_pid;		/* of a parallel worker; else 0 */
-	uint32		text_hash;		/* of the query's text */
+	int			slots[LIVE_CHUNKS]; /* indexes of its slots */
+	int			pid;			/* 0: sum of parallel workers that have ended */
+	int			leader_pid;		/* leader of a parallel worker; else 0 */
+	uint32		text_hash;		/* hash of the query's text */
 	bool		late;			/* the counters began during the execution */
-	int			level;			/* 0: executed by a statement of the client */
+	int			level;			/* nesting; 0: the client's statement */
 	Oid			dbid;
 	Oid			userid;			/* session user */
 	int64		queryid;
@@ -102,23 +98,24 @@ typedef struct LiveHeader
 	int			nnodes;			/* of the plan; 0: too many for the slots */
 } LiveHeader;
 
+/* A slot's part of the plan. */
 typedef struct LiveChunk
 {
 	LiveNode	nodes[LIVE_CHUNK];
 	LiveCounts	counts[LIVE_CHUNK];
-	char		names[LIVE_NAMES];
+	char		names[LIVE_NAMES];	/* strings, each with a final zero byte */
 } LiveChunk;
 
 /*
- * An execution in a process's own memory.  The executing process copies it to the slots, and a
- * reader copies the slots to an image.
+ * An execution in a process's own memory.  The executing process copies its image to the slots, and
+ * a reader copies the slots to an image.
  */
 typedef struct LiveImage
 {
 	LiveHeader	header;
-	LiveCounts *before;			/* by place: counters that the slots had when
-								 * they were claimed; or NULL */
-	double		before_ns;		/* run_ns that the slots had then */
+	LiveCounts *before;			/* counts of earlier workers in these slots,
+								 * by place; or NULL */
+	double		before_ns;		/* run_ns of these workers */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;
 
@@ -137,12 +134,13 @@ live_counts(LiveImage *image, int place)
 /* Adds a node's counters in another process to a sum, and combines the states. */
 extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 
+/* Returns a name of the node with this place, or NULL.  The offset is from its LiveNode. */
 extern const char *live_name(const LiveImage *image, int place, int16 offset);
 
-/* Bytes of an image. */
+/* Returns the size of an image in bytes. */
 extern Size live_image_size(int nnodes);
 
-/* Number of nodes that are shown. */
+/* Returns the number of nodes that clock_running shows. */
 static inline int
 live_shown(const LiveHeader *header)
 {
@@ -159,19 +157,17 @@ extern bool live_memory_ready(void);
  */
 extern bool live_claim(LiveImage *image);
 
-/* Publishes an image: the header and counters, or all of it.  A signal handler may call it. */
+/* Copies an image to its slots; only header and counts unless "all".  May be called by handlers. */
 extern void live_write(const LiveImage *image, bool all);
 
 /*
- * Frees the slots when an execution has ended.  A parallel worker leaves them to its leader, if
- * that is published; a later worker of the same query claims them and adds to their counters.
+ * Frees the slots when an execution has ended.  If a parallel worker ends before its leader, and
+ * the leader has slots, the worker's slots belong to the leader from then on.  A later worker of
+ * the same query takes them over with their counts, and adds its own.
  */
 extern void live_release(LiveImage *image);
 
-/*
- * Returns copies of all executions, a LiveImage each, in CurrentMemoryContext, and waits for no
- * lock.
- */
+/* Returns a LiveImage of each execution, in CurrentMemoryContext.  Waits for no lock. */
 extern List *live_read_all(void);
 
 #endif							/* CLOCKTIMING_LIVE_MEMORY_H */

@@ -1,4 +1,3 @@
-/* Describes the plan of an execution that is to be published. */
 #include "postgres.h"
 
 #include <math.h>
@@ -18,12 +17,12 @@
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
 
-/* A node that find_node() has visited.  The image may have no memory for all nodes. */
+/* A node that find_node() has visited. */
 typedef struct FoundNode
 {
 	PlanState  *state;
-	int			parent;			/* its place; -1: none */
-	int			depth;
+	int			parent;			/* place of the parent; -1: none */
+	int			depth;			/* number of nodes above it */
 	bool		is_init_plan;
 	bool		is_cte;
 	bool		is_expression;
@@ -33,10 +32,10 @@ typedef struct Search
 {
 	FoundNode  *found;			/* visited nodes, by place */
 	int			n;				/* number of visited nodes */
-	int			size;			/* allocated elements */
+	int			size;			/* allocated elements of "found" */
 	Bitmapset  *ids;			/* plan_node_ids of the visited nodes */
-	int			parent;
-	int			depth;
+	int			parent;			/* parent of the next node to visit */
+	int			depth;			/* depth of the next node to visit */
 } Search;
 
 /* Returns the subplan in a list whose root is the node, or NULL. */
@@ -53,10 +52,7 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/*
- * Adds a node and the nodes below it to the search, in the order of collect_node() in
- * plan_attach.c, so that the places are the same.
- */
+/* Adds a node and the nodes below it, in the order of collect_node(), so that places are equal. */
 static bool
 find_node(PlanState *node, void *context)
 {
@@ -67,7 +63,7 @@ find_node(PlanState *node, void *context)
 	int			id = node->plan->plan_node_id;
 	FoundNode  *found;
 
-	/* a subplan may be referred to more than once */
+	/* several nodes may refer to the same subplan */
 	if (id < 0 || bms_is_member(id, search->ids))
 		return false;
 	CHECK_FOR_INTERRUPTS();
@@ -92,6 +88,7 @@ find_node(PlanState *node, void *context)
 	return false;
 }
 
+/* Copies a name to the chunk, shortened if it does not fit.  Returns its offset; 0: no name. */
 static int16
 add_name(LiveChunk *chunk, int *used, const char *name)
 {

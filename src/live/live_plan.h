@@ -8,8 +8,7 @@
 
 /*
  * Returns an image of an execution of this process, with the plan and without counters, in
- * CurrentMemoryContext.  If "nodes" is not NULL, it becomes the list of the plan's nodes by their
- * places.
+ * CurrentMemoryContext.  Unless "nodes" is NULL, sets *nodes to the plan's nodes by place.
  */
 extern LiveImage *live_describe(const QueryDesc *desc, int level, TimestampTz started_at,
 								PlanState ***nodes);

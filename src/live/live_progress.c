@@ -2,15 +2,19 @@
  * Estimates how much of a running execution is done, and how long the rest will take.
  *
  * Two shares are computed for each node: the share of its work that is done, and the share of its
- * rows that it has returned.  If a node returns rows while it reads its first input, both shares
- * are equal to that input's share of rows.  If it reads an input to the end before it returns a
- * row, a new pipeline begins, and the two shares differ.  A scan's share is that of its relation's
- * pages, or of the rows that the planner expects.  A node's remaining time is extrapolated from its
- * time so far; that of a node that has not begun follows from its cost.
+ * rows that it has returned.
  *
- * If the counters began during the execution, the number of earlier rows is unknown.  Then shares
- * are computed only from the positions of sequential scans and the ends of nodes: once for the time
- * when the counters began, and once for now.
+ * - Both shares of a scan are the share of the pages that it has read, or of the expected rows.
+ * - If a node returns rows while it reads its first input, both are the input's share of rows.
+ * - If a node reads its input to the end before it returns a row, as a sort does, it begins a new
+ *   pipeline, and the two shares differ.
+ *
+ * A node's remaining time is extrapolated from its time so far.  The time of a node that has not
+ * begun follows from its cost.
+ *
+ * If the counters began during the execution (LiveHeader.late), the number of earlier rows is
+ * unknown.  Then shares are computed only from the positions of sequential scans and from the nodes
+ * that have ended: once for the time at which the counters began, and once for now.
  */
 #include "postgres.h"
 
@@ -26,13 +30,13 @@
 #define TELLING_SHARE	0.02
 
 /*
- * Weight of a node's cost in the estimate of its time.  The time so far has the share of work that
- * is done as its weight.  The cost is used because the times of a few calls are imprecise.
+ * Weight of a node's cost in the estimate of its time.  The weight of its time so far is the share
+ * of its work that is done.  The cost is used, too, because the times of a few calls are imprecise.
  */
 #define PRIOR_WEIGHT	0.05
 
 /*
- * Time of a sort, in multiples of the time to read its input.  In memory it is SORT_MULTIPLE plus
+ * Time of a sort, in multiples of the time to read its input.  In memory, it is SORT_MULTIPLE plus
  * SORT_LOG_MULTIPLE times the base-2 logarithm of the number of rows.  If the sort writes to disk,
  * it is SPILL_MULTIPLE.  Measured with 0.4 and 4 million rows.
  */
@@ -40,19 +44,20 @@
 #define SORT_LOG_MULTIPLE	0.11
 #define SPILL_MULTIPLE	2.0
 
-/* Share of the work of a sort which is done when it returns its first row. */
+/* Share of a sort's work that is done when it returns its first row: in memory, and on disk. */
 #define SORTED_SHARE	0.6
 #define SPILLED_SHARE	0.8
 
-/* Share of the work of a hash join with batches which is done when its outer side has been read. */
+/* Share of the work of a hash join with batches that is done when its outer side has been read. */
 #define OUTER_SHARE		0.3
 
-/* Share of the work of a node that begins a pipeline which is done when its input has ended. */
+/* Share of the work of an aggregate or set operation that is done when its input has ended. */
 #define INPUT_SHARE		0.8
 
 /*
- * Least number of rows per loop, as the planner expects, for which the rows of a nested loop's
- * inner side limit its share.  With fewer rows, the share follows from the outer side only.
+ * Number of rows per loop that the planner expects on the inner side of a nested loop.  From this
+ * number on, the inner side's share limits that of the nested loop.  Below, only the outer side
+ * counts.
  */
 #define MANY_ROWS		10
 
@@ -64,25 +69,25 @@ typedef struct NodeProgress
 	double		loops;			/* expected number of loops in all */
 	double		work;			/* share of the work that is done */
 	double		rows;			/* share of the rows that were returned */
-	double		first_work;		/* "work" when the counters began */
-	double		cost;			/* of the node itself, in all loops */
+	double		first_work;		/* "work" when the counters began late; else 0 */
+	double		cost;			/* without the nodes below, in all loops */
 } NodeProgress;
 
 typedef struct ProgressWalk
 {
 	LiveImage  *image;
-	const int  *processes;
-	NodeProgress *nodes;
+	const int  *processes;		/* argument of live_progress() */
+	NodeProgress *nodes;		/* by place */
 
 	/*
-	 * Share of the outer side of a nested loop, on its inner side if the
-	 * counters began late; otherwise NAN.
+	 * On the inner side of a nested loop, if the counters began late: the
+	 * outer side's share, which replaces the nodes' own.  Otherwise NAN.
 	 */
 	double		outer;
 	const char *reason;			/* why the rest is unknown; or NULL */
 } ProgressWalk;
 
-/* Return a node's loops and rows in one process, which the planner's estimates refer to. */
+/* Return a node's loops and rows per process, for comparison with the planner's estimates. */
 static double
 loops_of(ProgressWalk *walk, int place)
 {
@@ -94,7 +99,7 @@ rows_of(ProgressWalk *walk, int place)
 {
 	double		workers = Max(walk->processes[place], 1) - 1;
 
-	/* the planner's rule: each worker takes 30 % of the leader's time */
+	/* as the planner: the leader's part is smaller by 30 % for each worker */
 	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
 }
 
@@ -104,7 +109,7 @@ share(double part, double whole)
 	return whole > 0 ? Max(Min(part / whole, 1), 0) : 0;
 }
 
-/* Whether a node has ended its last loop.  The loops before late counters are unknown. */
+/* Returns whether a node has ended its last loop.  Ignores loops before late counters. */
 static bool
 is_done(ProgressWalk *walk, int place)
 {
@@ -113,7 +118,7 @@ is_done(ProgressWalk *walk, int place)
 		 (walk->image->header.late && walk->nodes[place].loops <= 1));
 }
 
-/* The place of a node's nth input, -1 if there is none. */
+/* Returns the place of a node's n-th input, from 0; -1 if there is none. */
 static int
 input_of(ProgressWalk *walk, int place, int n)
 {
@@ -154,8 +159,8 @@ scan_share(ProgressWalk *walk, int place)
 }
 
 /*
- * Returns the share of its rows, in all expected loops, that a node has returned.  The node, such
- * as the inner side of a nested loop, is read from its beginning in each loop.
+ * Returns the share of rows of a node that returns its rows again in each loop, as in a nested
+ * loop.
  */
 static double
 repeated_share(ProgressWalk *walk, int place)
@@ -167,10 +172,7 @@ repeated_share(ProgressWalk *walk, int place)
 	return share(rows_of(walk, place), Max(rows, 1) * walk->nodes[place].loops);
 }
 
-/*
- * Returns the share of its rows that a node has returned, for a node that reads its input to the
- * end before it returns a row, such as a sort.
- */
+/* Returns the share of rows for a node that first reads its input to the end, such as a sort. */
 static double
 output_share(ProgressWalk *walk, int place, const NodeProgress *input, double input_rows)
 {
@@ -191,10 +193,7 @@ output_share(ProgressWalk *walk, int place, const NodeProgress *input, double in
 
 static void walk_node(ProgressWalk *walk, int place, double loops);
 
-/*
- * Computes the shares of the nodes below a node.  Returns the mean of its inputs' shares of rows,
- * weighted by their costs.
- */
+/* Computes the shares of the nodes below.  Returns the inputs' share of rows, weighted by costs. */
 static double
 walk_inputs(ProgressWalk *walk, int place)
 {
@@ -239,7 +238,7 @@ walk_inputs(ProgressWalk *walk, int place)
 	return share(done, cost);
 }
 
-/* Returns the share of a sort's work from the shares of its input and of its output. */
+/* Returns the share of a sort's work from its shares of input and output rows. */
 static double
 sort_work(const LiveNode *node, double input, bool returns, double input_rows, double output)
 {
@@ -251,6 +250,7 @@ sort_work(const LiveNode *node, double input, bool returns, double input_rows, d
 					log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
 }
 
+/* Computes the shares of a node and of the nodes below it. */
 static void
 walk_node(ProgressWalk *walk, int place, double loops)
 {
@@ -310,8 +310,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				p->work = p->rows = driver->rows;
 
 				/*
-				 * many rows for each outer row: the latest outer row is not
-				 * done
+				 * With many inner rows for each outer row, much of the work
+				 * for the latest outer row is not done yet.
 				 */
 				inner = input_of(walk, place, 1);
 				if (!walk->image->header.late &&
@@ -328,8 +328,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				p->rows = output_share(walk, place, driver, input_rows);
 
 				/*
-				 * a sorted aggregate returns rows as it reads, and a plain
-				 * one returns one
+				 * A sorted aggregate returns rows while it reads its input,
+				 * and a plain one returns a single row.
 				 */
 				if (node->tag == T_Agg &&
 					node->startup_cost < live_node(walk->image, input)->total_cost)
@@ -348,7 +348,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 		p->work = p->rows = 1;
 }
 
-/* Walks the plan as it was when the counters began, and sets first_work. */
+/* Computes the shares at the time when the counters began, and sets first_work to them. */
 static void
 walk_first(ProgressWalk *walk)
 {
@@ -368,7 +368,7 @@ walk_first(ProgressWalk *walk)
 	}
 	walk_node(walk, 0, 1);
 	walk->image = now;
-	/* only shares that are unknown now are a reason */
+	/* shares that were unknown then do not matter if they are known now */
 	walk->reason = NULL;
 	for (int i = 0; i < n; i++)
 		walk->nodes[i].first_work = walk->nodes[i].work;
@@ -427,7 +427,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
 
-	/* to elapsed time, which includes waits and other processes' time */
+	/* converts to elapsed time, with waits and other processes' time */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{

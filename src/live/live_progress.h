@@ -6,14 +6,14 @@
 
 typedef struct LiveProgress
 {
-	double		percent;		/* NAN if unknown */
-	double		remaining_ns;
-	const char *reason;			/* why it is unknown; NULL if it is known */
+	double		percent;		/* part of the time that is over; NAN: unknown */
+	double		remaining_ns;	/* NAN: unknown */
+	const char *reason;			/* why both are unknown; else NULL */
 } LiveProgress;
 
 /*
- * "image" has the sums of all processes; "processes" is the number that executed each node. The
- * time from the latest publication to "now" counts as done.
+ * "image" has sums over all processes.  "processes" is the number of processes that executed each
+ * node, by place.  The time from the latest publication to "now" is subtracted from the rest.
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

@@ -1,8 +1,6 @@
 /*
- * Publishes the counters of a running execution.
- *
- * Times are estimated by the same method as after the end of an execution.  The estimate uses
- * copies of the counters, so that publications do not change the final estimate.
+ * Publishes the counters and times of running executions.  Times are estimated by the same method
+ * as after the end of an execution, but from copies of the counters, which the method changes.
  */
 #include "postgres.h"
 
@@ -29,18 +27,18 @@
 /* A node's call that was in progress at the latest publication. */
 typedef struct NodeCall
 {
-	int64		number;			/* NodeTiming.calls */
-	uint64		seen;			/* time of the first publication during this
-								 * call; 0: no call */
+	int64		number;			/* NodeTiming.calls during the call */
+	uint64		seen;			/* time of the first publication during the
+								 * call, in ticks; 0: no call */
 	double		known;			/* value of NodeTiming.known at that time */
 } NodeCall;
 
 typedef struct LiveExecution
 {
 	QueryTiming *query;
-	dlist_node	link;
-	bool		own;
-	MemoryContext scratch;
+	dlist_node	link;			/* link in live_executions */
+	bool		own;			/* timed only in order to be published */
+	MemoryContext scratch;		/* reset after each publication */
 	LiveImage  *image;
 	NodeCall   *calls;			/* by plan_node_id */
 } LiveExecution;
@@ -88,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* first after a tenth of the interval, because calls may become long */
+	/* first publishes after interval / 10, because calls may become long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -101,7 +99,7 @@ live_end(QueryTiming *query)
 	query->live = NULL;
 }
 
-/* Marks the nodes that are being called while a call of t begins, or has just ended. */
+/* Marks, by plan_node_id, the nodes being called: those above t, and t if its call begins. */
 static bool *
 nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 {
@@ -114,7 +112,7 @@ nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 	return in_call;
 }
 
-/* Records whether an untimed call of a node is in progress, and since when. */
+/* Records in NodeCall whether a call of a node is in progress, and since when. */
 static void
 see_call(const NodeTiming *t, bool in_call)
 {
@@ -131,8 +129,8 @@ see_call(const NodeTiming *t, bool in_call)
 }
 
 /*
- * Adds a node's call that is in progress to its record.  If the node has not been called since the
- * wrappers were installed, the call began earlier, and lasts for the whole run.
+ * Adds the time so far of a node's call that is in progress.  If the node has not been called since
+ * the wrappers were installed, the call began earlier, and lasts for the whole run.
  */
 static void
 add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
@@ -163,10 +161,7 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
-/*
- * Removes the references to users of a shared subplan from the pending samples of a copy, so that
- * the copy's times are not added to the users' sums.
- */
+/* Prevents that the times of a copy are added to the sums of a shared subplan's callers. */
 static void
 forget_uses(CallClass *class)
 {
@@ -174,10 +169,7 @@ forget_uses(CallClass *class)
 		class->samples[i].use = NULL;
 }
 
-/*
- * A NodeRecorder: estimates the times so far from copies, so that the counters stay as they are.
- * "in_call" marks the nodes that are being called.
- */
+/* A NodeRecorder that estimates the times so far.  "in_call" is the result of nodes_in_call(). */
 static void
 estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 {
@@ -190,7 +182,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		forget_uses(&copy.samples->first);
 		forget_uses(&copy.samples->later);
 	}
-	/* for NODE_UNTIMED, record_estimate() would end the node's loop */
+	/* record_estimate() would end the loop if the kind were NODE_UNTIMED */
 	if (t->kind == NODE_UNTIMED)
 		copy.kind = NODE_WHOLE;
 	else if (t->kind == NODE_WHOLE)
@@ -202,10 +194,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		add_current_call(t, &copy, query_ns_per_tick(t->query), estimate);
 }
 
-/*
- * Whether a node above has ended its parallel workers, and freed what they shared with this
- * process.
- */
+/* Returns whether a Gather above has unmapped the memory that it shared with its workers. */
 static bool
 workers_are_gone(const NodeTiming *t)
 {
@@ -257,7 +246,7 @@ put_batches(const PlanState *node, LiveCounts *counts)
 	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
 }
 
-/* Whether a node's latest loop has returned all its rows. */
+/* Returns whether a node's latest loop has returned all its rows. */
 static bool
 loop_is_over(const NodeTiming *t, bool in_call)
 {
@@ -274,13 +263,13 @@ calls_without_row(const NodeTiming *t, bool in_call)
 {
 	bool		over = !in_call && !t->seen && loop_is_over(t, false);
 
-	/* each loop before was read to its end */
+	/* each earlier loop had one such call */
 	if (!t->seen && t->reading == INPUT_READ_TO_END)
 		return t->first_calls - (!in_call && !over);
 	return t->ends + in_call + (over && !t->ended);
 }
 
-/* Whether MultiExecProcNode() has executed a node for the node above. */
+/* Returns whether MultiExecProcNode() has executed a node for the node above. */
 static bool
 has_given_whole(const NodeTiming *t)
 {
@@ -293,10 +282,7 @@ has_given_whole(const NodeTiming *t)
 	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
 }
 
-/*
- * State of a node that has not been called since the wrappers were installed late, and is not being
- * called.
- */
+/* Returns the state of a node that was not called after the wrappers were installed. */
 static LiveState
 state_before(const NodeTiming *t, const bool *in_call)
 {
@@ -344,7 +330,6 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 
 	if (t->kind == NODE_SAMPLED && t->begun)
 	{
-		/* the call that is under way has not returned a row */
 		counts->rows = (double) (t->calls - calls_without_row(t, in_call));
 		if (plan_shape(t->node)->counts_rows)
 			counts->rows += instr_own_rows(&t->instr) - t->shown_rows;
@@ -369,7 +354,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 	counts->self_margin_ns = unknown ? NAN : estimate->self_margin_ns;
 }
 
-/* Stores the state at the first publication, from which live_progress() starts. */
+/* Stores the state at the first publication, for live_progress() if the counters began late. */
 static void
 keep_first(LiveCounts *counts)
 {
@@ -430,7 +415,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* compared with readings of timed calls, which exclude off_ticks */
+	/* without off_ticks, as the readings with which it is compared */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

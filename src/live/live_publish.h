@@ -1,4 +1,4 @@
-/* Publishes the counters of a running execution. */
+/* Publishes the counters and times of executions whose nodes have wrappers (call_wrapper.c). */
 #ifndef CLOCKTIMING_LIVE_PUBLISH_H
 #define CLOCKTIMING_LIVE_PUBLISH_H
 
@@ -10,8 +10,8 @@
 extern int	live_interval_ms;
 
 /*
- * Occupies slots for an execution whose wrappers are installed, and publishes its plan.
- * "own": timed only in order to be published.
+ * Occupies slots for an execution whose wrappers are installed, and publishes its plan.  "own"
+ * means that it is timed only in order to be published.
  */
 extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
 
@@ -19,15 +19,15 @@ extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bo
 extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
 
-/* Called by a signal handler.  Makes the next call of a node publish, if a publication is due. */
+/* If a publication is due, makes the next call of a node publish.  A signal handler calls it. */
 extern void live_remind(QueryTiming *query);
 
-/* Returns the execution of this process that is published, or NULL; and whether it is "own". */
+/* Returns the published execution of this QueryDesc, or NULL.  Sets *own as in live_begin(). */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
 /*
- * Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown.
- * "unmapped": the memory shared with parallel workers may be unmapped, and must not be read.
+ * Returns the share of the relation's pages that a sequential scan has read; NAN if unknown.
+ * "unmapped" means that the memory shared with parallel workers may be unmapped, so it is not read.
  */
 extern double share_scanned(const PlanState *node, bool unmapped);
 

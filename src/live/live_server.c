@@ -1,11 +1,10 @@
 /*
- * Publishes executions whose nodes the server counts and times.
+ * Publishes executions that the server instruments.  The server's Instrumentation has the rows,
+ * loops and times of each node.  The timeout's handler (live_attach.c) reads it while nodes are
+ * executed.
  *
- * The server's Instrumentation has the rows, loops and times of each node, so that no wrapper is
- * installed.  The timeout's handler reads it while the nodes are executed.
- *
- * The server does not record that a node has returned its last row.  The end of a loop is known if
- * the node above has read it to the end.
+ * The server does not record that a node has returned its last row.  The end of a node's loop is
+ * known only if the node above has read it to the end.
  */
 #include "postgres.h"
 
@@ -29,9 +28,10 @@ struct ServerExecution
 	dlist_node	link;
 	LiveImage  *image;
 	PlanState **nodes;			/* by place */
-	MemoryContextCallback at_end;
+	MemoryContextCallback at_end;	/* calls server_end() */
 };
 
+/* All ServerExecutions of this process. */
 static dlist_head servers = DLIST_STATIC_INIT(servers);
 
 /* Called when the query's memory is freed, also after an error. */
@@ -80,7 +80,10 @@ server_find(const QueryDesc *desc)
 	return NULL;
 }
 
-/* Whether a node remembers that an input, whose loop has begun, has returned its last row. */
+/*
+ * Returns whether a node's state shows that an input has returned its last row.  The input's loop
+ * must have begun.  An Append that executes another input now is done with this one.
+ */
 static bool
 remembers_end(const PlanState *node, const PlanState *input)
 {
@@ -95,9 +98,7 @@ remembers_end(const PlanState *node, const PlanState *input)
 	return i >= 0 && i < append->as_nplans && append->appendplans[i] != input;
 }
 
-/*
- * Whether a node's latest loop, which has begun, has ended although the server has not noticed it.
- */
+/* Returns whether a node's latest loop has ended.  The loop has begun, by the Instrumentation. */
 static bool
 loop_is_over(const ServerExecution *server, int place)
 {
@@ -106,7 +107,7 @@ loop_is_over(const ServerExecution *server, int place)
 	bool		above_ended = above != NULL &&
 		live_counts(server->image, n->parent)->state == LIVE_FINISHED;
 
-	/* a subplan is evaluated by one call, but a CTE read row by row */
+	/* one call evaluates a subplan, unless it is a CTE */
 	if (above == NULL || n->is_subplan)
 		return n->is_subplan && !n->is_cte;
 	if (remembers_end(above, server->nodes[place]))
@@ -125,8 +126,9 @@ loop_is_over(const ServerExecution *server, int place)
 }
 
 /*
- * Returns a node's state.  A node that returns all in one call has finished when the call ends.
- * Without timers, the only sign of a node's first call is a running node below.
+ * Returns a node's state.  If a node does all its work in one call ("whole"), it has finished when
+ * the call has ended.  If the server does not time the node, it does not show that the first call
+ * of a loop is in progress.  Then the node is running if a node below is running.
  */
 static LiveState
 node_state(const NodeInstr *instr, const PlanState *node, double loops, bool below_runs)
@@ -163,7 +165,7 @@ put_states(const ServerExecution *server)
 								   counts->state == LIVE_RUNNING);
 		if (counts->state != LIVE_RUNNING)
 			continue;
-		/* the server counts a loop once its first call has ended */
+		/* the server counts a loop after its first call */
 		counts->loops += !instr_in_loop(instr);
 		if (node->parent >= 0)
 			live_counts(image, node->parent)->state = LIVE_RUNNING;
@@ -213,10 +215,7 @@ put_counts(const ServerExecution *server)
 		counts->total_ns = counts->self_ns = so_far.total_ns + instr_call_ns(instr);
 		counts->total_margin_ns = counts->self_margin_ns = 0;
 
-		/*
-		 * InitPlans and CTEs are called by a node further down, whose own
-		 * time includes theirs
-		 */
+		/* a parent does not call its InitPlans and CTEs; a node below does */
 		if (node->parent >= 0 && (!node->is_subplan || node->is_expression))
 			live_counts(image, node->parent)->self_ns -= counts->total_ns;
 	}

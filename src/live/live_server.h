@@ -1,7 +1,4 @@
-/*
- * Publishes executions whose nodes the server counts and times, as those of EXPLAIN ANALYZE and
- * auto_explain.
- */
+/* Publishes executions that the server instruments, as for EXPLAIN ANALYZE. */
 #ifndef CLOCKTIMING_LIVE_SERVER_H
 #define CLOCKTIMING_LIVE_SERVER_H
 
@@ -13,12 +10,12 @@ typedef struct ServerExecution ServerExecution;
 /* Publishes the plan of an execution; returns NULL if no slot is free. */
 extern ServerExecution *server_begin(const QueryDesc *desc, int level, TimestampTz started_at);
 
-/* Returns the execution that is published, or NULL. */
+/* Returns the published execution of this QueryDesc, or NULL. */
 extern ServerExecution *server_find(const QueryDesc *desc);
 
 /*
- * Publishes the counters unless they were published just now ("always": even then).  May be called
- * by a signal handler during ExecutorRun().
+ * Publishes the counters, unless the previous publication was less than clocktiming.live_interval
+ * ago and "always" is false.  A signal handler may call it during ExecutorRun().
  */
 extern void server_publish(ServerExecution *server, bool always);
 

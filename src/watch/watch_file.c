@@ -1,4 +1,4 @@
-/* Saves the history.  Renames an invalid file to clocktiming.watch.invalid and starts empty. */
+/* Writes and reads the history.  The history starts empty if the file is invalid. */
 #include "postgres.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #define WATCH_INVALID	WATCH_FILE ".invalid"
 #define WATCH_MAGIC		0x43545754
 
-/* Version of the file's layout.  Increase it when the meaning of a structure changes. */
+/* Version of the file's layout.  Must be increased when the meaning of a structure changes. */
 #define WATCH_LAYOUT	2
 
 typedef struct WatchHeader
@@ -44,7 +44,7 @@ watch_save(void)
 	WatchState *state = &watch_store->state;
 	CheckedWriter writer;
 
-	/* stays false if the write fails: the next periodic write is soon enough */
+	/* remains false if the write fails, so that it is not repeated at once */
 	watch_store->unsaved = false;
 	checked_write_begin(&writer, WATCH_FILE);
 	checked_write(&writer, &header, sizeof(header));
@@ -140,7 +140,7 @@ watch_load(void)
 	if (status == CHECKED_INVALID || status == CHECKED_UNREADABLE)
 	{
 		memset(&watch_store->state, 0, sizeof(WatchState));
-		/* durable_rename() would fail if the file cannot be opened */
+		/* durable_rename() would open the file, which may be impossible */
 		if (rename(WATCH_FILE, WATCH_INVALID) < 0)
 			ereport(LOG,
 					(errcode_for_file_access(),

@@ -1,8 +1,8 @@
-/* The history of the clocks in the file pg_stat/clocktiming.watch. */
+/* The file pg_stat/clocktiming.watch, with the history of the watched clock. */
 #ifndef CLOCKTIMING_WATCH_FILE_H
 #define CLOCKTIMING_WATCH_FILE_H
 
-/* Writes watch_store to the file without a lock.  Only the worker may call it. */
+/* Writes watch_store to the file.  Needs no lock, because only the worker may call it. */
 extern void watch_save(void);
 
 /* Reads the file into watch_store at server start, before other processes use watch_store. */

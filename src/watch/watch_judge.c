@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time in s between two readings of CLOCK_BOOTTIME that enclose one of the time of day. */
+/* Longest time, in s, between the two readings of CLOCK_BOOTTIME around that of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -44,18 +44,18 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
-/* Private state of the worker; lost when the worker restarts. */
-static bool was_synchronised;
-static int	unsynchronised_run;
+/* State of the worker, which is lost when the worker restarts. */
+static bool was_synchronised;	/* since the worker started */
+static int	unsynchronised_run; /* latest intervals without synchronisation */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
-static double usual_stolen;
-static double usual_rate_ppm;
+static double usual_stolen;		/* moving average outside of stolen events */
+static double usual_rate_ppm;	/* latest rate outside of rate events */
 static TimestampTz rate_from;	/* beginning of the latest ended rate event */
 static TimestampTz rate_to;		/* end of that event */
-static int	hops_without_skew;
-static TimestampTz latest_step[WATCH_WHATS];
-static int	calm_run[WATCH_WHATS];
-static bool time_is_known;
+static int	hops_without_skew;	/* comparisons since the latest skew */
+static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
+static int	calm_run[WATCH_WHATS];	/* intervals since that step */
+static bool time_is_known;		/* watch_judge_time() was called before */
 
 static void
 report_event(WatchWhat what, TimestampTz at, const char *before, const char *after,
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name.  A return to the name before the open event only ends the event. */
+/* Reports a changed name.  If it returns to that before the open event, only ends this event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)
@@ -91,9 +91,9 @@ judge_name(WatchWhat what, TimestampTz now, const char *before, const char *afte
 }
 
 /*
- * Detects a change of the time of day.  While the machine runs, the difference between the time of
- * day and CLOCK_BOOTTIME changes only when the time of day is set.  After a restart of the machine,
- * the time of day was certainly set back if it is before the end of the history.
+ * Detects that the time of day was set.  While the machine runs, only this changes the difference
+ * between the time of day and CLOCK_BOOTTIME.  After a restart of the machine, the time of day was
+ * certainly set back if it is before the end of the history.
  */
 void
 watch_judge_time(void)
@@ -157,7 +157,7 @@ watch_judge_machine(TimestampTz now)
 		return;
 	}
 	before = *recent;
-	/* assumes that a value that could not be read has not changed */
+	/* a value that could not be read counts as unchanged */
 	if (after.boot_id[0] == '\0')
 		strlcpy(after.boot_id, before.boot_id, sizeof(after.boot_id));
 	if (after.kernel_source[0] == '\0' && strcmp(after.boot_id, before.boot_id) == 0)
@@ -241,7 +241,7 @@ judge_rate(const WatchObservation *observed)
 	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/* Returns whether a step falls into the open or the latest rate event, including its ends. */
+/* Returns whether a step is within the open or the latest rate event, which then explains it. */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -250,7 +250,7 @@ is_of_rate(const WatchStep *step)
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
-/* Begins an event at the first step.  Later steps extend the event until end_steps() ends it. */
+/* Begins an event at a first step.  Later steps prolong it, until end_steps() ends it. */
 static void
 judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
 {

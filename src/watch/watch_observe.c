@@ -16,8 +16,8 @@
 #include "watch/watch_observe.h"
 
 /*
- * An observation measures up to BATCHES batches of readings, and begins none after COST_NS.  A
- * batch lasts for about BATCH_NS, and consists of LEAST_BATCH to MOST_BATCH readings.
+ * An observation measures the cost of a reading in up to BATCHES batches.  It begins none after
+ * COST_NS.  A batch has LEAST_BATCH to MOST_BATCH readings, and takes about BATCH_NS.
  */
 #define BATCHES			8
 #define COST_NS			100000.0
@@ -25,7 +25,7 @@
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/* Maximum number of brackets per comparison, and width in ns at which a bracket is accepted. */
+/* Maximum number of brackets for a ReferencePair, and width in ns that is narrow enough. */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
@@ -33,7 +33,7 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Largest rates that are not reported: of a system clock, which NTP steers, and a counter. */
+/* Largest rates that are not reported: of the system clock, which NTP steers, and of a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
@@ -46,29 +46,29 @@
 
 typedef struct Watching
 {
-	const ClockSource *source;
-	const char *reads;
+	const ClockSource *source;	/* the watched clock */
+	const char *reads;			/* instruction or call that reads it */
 	SamplerRun	sampler;
 	Jumps		jumps;
-	int64		number;			/* observations so far */
-	TimestampTz observed_at[PAST_OBSERVATIONS];
+	int64		number;			/* number of observations so far */
+	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring, by number */
 	WatchStep	warp;			/* latest warp, if not reported yet */
-	WatchStep	lag;
+	WatchStep	lag;			/* latest lag, if not reported yet */
 	int64		step_number;	/* interval that jumps_add() found; 0: none */
 	unsigned int hop;			/* turn for cpu_hop() */
 	ReferencePair last;			/* previous observation */
 	double		warm_ns;		/* latest cost of a reading */
-	double		rates[RATE_OBSERVATIONS];
+	double		rates[RATE_OBSERVATIONS];	/* in ppm, latest first */
 	int			nrates;
-	SystemCpuTime cpu_time;
-	double		suspended_s;
+	SystemCpuTime cpu_time;		/* at the end of the previous interval */
+	double		suspended_s;	/* at the end of the previous interval */
 
 	/* the current interval */
-	double		watched_ns;
+	double		watched_ns;		/* duration so far */
 	TimestampTz began_at;
 	double		cold_ns;		/* shortest first reading after a sleep */
 	double		least_ns;		/* lowest cost of a reading in a loop */
-	double		interval_rates[WATCH_OBSERVATIONS * 2];
+	double		interval_rates[WATCH_OBSERVATIONS * 2]; /* in ppm */
 	int			ninterval_rates;
 	double		wall_ns;		/* duration of the observations */
 	double		cpu_ns;			/* CPU time of the observations */
@@ -121,7 +121,7 @@ found_step(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	watching.step_number = interval->number;
 }
 
-/* Called after each judged interval.  Reports a step that does not continue in it. */
+/* Called after jumps_add().  Moves a step to *report unless it continues in this interval. */
 static void
 report_step(WatchStep *step, bool ahead, WatchStep *report)
 {
@@ -135,7 +135,7 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 		step->ns = fabs(jumps->event_ns);
 		return;
 	}
-	/* size 0: backward steps of readings already explain the step */
+	/* a step of size 0 was explained by a backward step of readings */
 	if (step->ns > 0)
 		*report = *step;
 	memset(step, 0, sizeof(*step));
@@ -207,6 +207,7 @@ bracket_ns(void)
 	return (double) shortest;
 }
 
+/* Measures the cost of a reading in a loop: sets warm_ns and least_ns. */
 static void
 cost_of_reading(void)
 {
@@ -269,10 +270,10 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* readings underestimate a step by the time between them */
+		/* readings show a step minus the time between them */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
-		/* does not count time for which the process was stopped */
+		/* leaves out time for which the process was stopped */
 		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
@@ -319,7 +320,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares this CPU's clock with other CPUs'.  Confirms a difference, as it may be a step. */
+/* Compares the clocks of CPUs.  Confirms a difference, because the clock may have stepped. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

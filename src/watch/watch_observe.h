@@ -1,8 +1,7 @@
 /*
- * Observes the watched clock.
- *
- * An interval has several observations of a fraction of a millisecond each, so that a short
- * slowdown of the processor does not look like a change of the clock.
+ * Observes the watched clock.  An interval (clocktiming.watch_interval) has several observations of
+ * a fraction of a millisecond each, so that a short slowdown of the processor does not count as a
+ * change of the clock.
  */
 #ifndef CLOCKTIMING_WATCH_OBSERVE_H
 #define CLOCKTIMING_WATCH_OBSERVE_H
@@ -14,19 +13,21 @@
 
 extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 
+/* A step of the clock. */
 typedef struct WatchStep
 {
-	bool		seen;
+	bool		seen;			/* there was a step */
 	TimestampTz at;				/* first observation after the step */
 	double		ns;				/* size of the step */
 } WatchStep;
 
+/* Results of an observation.  Warps and lags are found some observations later. */
 typedef struct WatchObservation
 {
 	TimestampTz at;
-	WatchStep	backward;
-	WatchStep	warp;			/* found some observations later */
-	WatchStep	lag;			/* likewise */
+	WatchStep	backward;		/* a reading was below the previous one */
+	WatchStep	warp;			/* the clock jumped ahead of the reference */
+	WatchStep	lag;			/* the clock fell behind the reference */
 
 	/* rate relative to the reference clock, by the latest observations */
 	bool		rate_known;		/* the latest observations agree */
@@ -39,9 +40,9 @@ typedef struct WatchObservation
 typedef struct WatchFindings
 {
 	TimestampTz ended_at;		/* end of the interval */
-	double		suspended_s;	/* suspension of the machine */
-	int			cpus;			/* CPUs that the worker may run on */
-	int			hops;			/* comparisons with another CPU */
+	double		suspended_s;	/* time for which the machine was suspended */
+	int			cpus;			/* number of CPUs that the worker may use */
+	int			hops;			/* number of comparisons with another CPU */
 	CpuHop		skewed;			/* comparison with the largest difference */
 	double		skew_ns;		/* that difference; below 0: other CPU behind */
 } WatchFindings;
@@ -55,9 +56,10 @@ extern void watch_start(void);
 /* Returns whether EXPLAIN ANALYZE now reads another clock.  If so, call watch_start() again. */
 extern bool watch_is_outdated(void);
 
-/* Adjusts remembered times after the time of day was changed by set_us. */
+/* Changes the remembered times after the time of day was set by set_us. */
 extern void watch_move_times(int64 set_us);
 
+/* Makes an observation. */
 extern void watch_observe(WatchObservation *observed);
 
 /* Summarises the observations of the interval, and starts the next one. */

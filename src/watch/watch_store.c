@@ -84,7 +84,7 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	state->booted_at = booted_at;
 	state->until += set_us;
-	/* an open event cannot have begun in the future */
+	/* after time was set back, an open event must not begin in the future */
 	for (int i = 0; i < WATCH_WHATS; i++)
 	{
 		WatchEvent *open = watch_open_event(i);
@@ -96,8 +96,9 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 }
 
 /*
- * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair with the
- * smallest product of relative distance and lower count.  Keeps the more frequent duration.
+ * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair for which
+ * the relative difference, multiplied by the lower count, is smallest.  Keeps the more frequent
+ * one.
  */
 static int
 merge_neighbours(TallyEntry *entries, int n)
@@ -217,7 +218,8 @@ truncated(TimestampTz at, int64 unit)
 
 /*
  * Merges an interval into the row of its minute or hour, or adds that row.  After the time of day
- * was set back, some rows are in the future.  When time overtakes them, their watched_s becomes 0.
+ * was set back, some rows are in the future.  When the time reaches them, they are out of date, so
+ * their watched_s becomes 0.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
@@ -244,7 +246,6 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 		rows[i] = *row;
 		rows[i].at = at;
 	}
-	/* limits the watched time to the time since the row's beginning */
 	rows[i].watched_s =
 		Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }
@@ -306,7 +307,7 @@ watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	i = ring_add(&state->events, WATCH_EVENTS);
 	event = &state->event[i];
-	/* the new event may overwrite an old one that is still open */
+	/* the new event may replace the oldest one, although it is still open */
 	for (int k = 0; k < WATCH_WHATS; k++)
 	{
 		if (state->open[k] == i + 1)

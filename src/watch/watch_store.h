@@ -1,8 +1,7 @@
 /*
- * The history of the watched clocks in shared memory.
- *
- * Only the worker changes the history, while it holds the lock exclusively.  Other processes copy
- * rows.  There is a row per minute of the last day and per hour of the last 400 days: 4.2 MB.
+ * The history of the watched clock in shared memory.  There is a row per minute of the last day and
+ * per hour of the last 400 days, 4.2 MB in all.  Only the worker changes the history, while it
+ * holds the lock exclusively.  Other processes copy rows.
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H
@@ -19,10 +18,10 @@
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
-/* Maximum number of clock sources with totals. */
+/* Maximum number of clock sources for which findings are added up. */
 #define WATCH_SOURCES	4
 
-/* Maximum number of distinct durations in a row; further ones are merged with their neighbours. */
+/* Maximum number of distinct durations in a row.  If there are more, the nearest are merged. */
 #define WATCH_DURATIONS	24
 
 /* The machine and its clock.  An unknown text is empty. */
@@ -37,37 +36,41 @@ typedef struct WatchMachine
 	int32		cpus;
 } WatchMachine;
 
-/* Results of one or more intervals; NAN: not known. */
+/*
+ * Results of a minute, an hour, or a single interval (clocktiming.watch_interval).  Means are over
+ * intervals.  Unknown values are NAN.
+ */
 typedef struct WatchRow
 {
-	TimestampTz at;				/* beginning of the minute or hour */
-	int32		intervals;
-	int32		machine;		/* index of the latest machine */
-	double		watched_s;
-	double		cold_ns;		/* mean cost after a sleep */
-	double		warm_ns;		/* mean cost in a loop */
-	double		rate_ppm;		/* mean deviation of the rate */
-	double		assumed_ppm;	/* mean, with the server's TSC frequency */
-	double		stolen_percent; /* mean */
-	double		off_cpu_percent;	/* mean */
-	double		skew_ns;		/* largest difference of CPUs; 0: none */
-	double		offset_us;		/* latest offset of the synchronisation */
-	double		max_error_us;	/* largest maxerror of adjtimex() */
-	double		frequency_ppm;	/* latest frequency correction */
+	TimestampTz at;				/* beginning of the minute, hour or interval */
+	int32		intervals;		/* number of intervals */
+	int32		machine;		/* latest machine: index in WatchState */
+	double		watched_s;		/* duration of the intervals */
+	double		cold_ns;		/* mean cost of a reading after a sleep */
+	double		warm_ns;		/* mean cost of a reading in a loop */
+	double		rate_ppm;		/* mean deviation from the reference's rate */
+	double		assumed_ppm;	/* the same, with the server's TSC frequency */
+	double		stolen_percent; /* mean share of all CPUs' time */
+	double		off_cpu_percent;	/* mean share of the observations' time */
+	double		skew_ns;		/* largest difference between CPUs; 0: none */
+	double		offset_us;		/* latest offset by adjtimex() */
+	double		max_error_us;	/* largest maxerror by adjtimex() */
+	double		frequency_ppm;	/* latest frequency correction by adjtimex() */
 	int32		synchronised;	/* intervals with a synchronised clock */
 	int32		sync_known;		/* intervals with known synchronisation */
-	int32		backward_steps;
+	int32		backward_steps; /* findings: see core/sampler.h */
 	int32		warps;
 	int32		lags;
 	int32		gaps;
-	double		frequency_hz;
+	double		frequency_hz;	/* ticks per second */
 	double		resolution_ns;
-	int32		longest_stall;
+	int32		longest_stall;	/* equal readings in a row */
 	int32		n;				/* number of distinct durations */
-	uint32		ticks[WATCH_DURATIONS];
-	uint32		counts[WATCH_DURATIONS];
+	uint32		ticks[WATCH_DURATIONS]; /* durations, ascending */
+	uint32		counts[WATCH_DURATIONS];	/* their numbers */
 } WatchRow;
 
+/* Kinds of events.  watch_what_names has their names. */
 typedef enum WatchWhat
 {
 	WATCH_KERNEL_SOURCE,
@@ -83,39 +86,39 @@ typedef enum WatchWhat
 	WATCH_SYNC,
 	WATCH_STOLEN,
 	WATCH_TIME,
-	WATCH_WHATS
+	WATCH_WHATS					/* number of kinds */
 } WatchWhat;
 
 typedef struct WatchEvent
 {
 	TimestampTz at;
 	TimestampTz ended_at;		/* 0: the event is open */
-	int32		what;
-	char		before[80];
-	char		after[80];
-	char		evidence[160];
+	int32		what;			/* a WatchWhat */
+	char		before[80];		/* value before the event */
+	char		after[80];		/* value after it began */
+	char		evidence[160];	/* how it was detected */
 } WatchEvent;
 
-/* A ring buffer with the n latest elements.  "next" is the index of the next one to write. */
+/* State of a ring buffer, whose elements are in an array. */
 typedef struct WatchRing
 {
-	int32		n;
-	int32		next;
+	int32		n;				/* number of elements */
+	int32		next;			/* index of the next element to write */
 } WatchRing;
 
 /* The part of the history that the file stores as one block. */
 typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
-	TimestampTz booted_at;		/* 0: not known */
-	WatchRing	minutes;
-	WatchRing	hours;
-	WatchRing	events;
-	WatchRing	machines;
+	TimestampTz booted_at;		/* start of the machine; 0: not known */
+	WatchRing	minutes;		/* ring of WatchStore.minute */
+	WatchRing	hours;			/* ring of WatchStore.hour */
+	WatchRing	events;			/* ring of "event" */
+	WatchRing	machines;		/* ring of "machine" */
 	int32		machine_now;	/* index of the current machine */
 	int32		open[WATCH_WHATS];	/* index of the open event + 1; 0: none */
-	int64		counts[WATCH_WHATS];	/* events of each kind */
-	ChangePoint cost;			/* detects changes of the cost */
+	int64		counts[WATCH_WHATS];	/* number of events of each kind */
+	ChangePoint cost;			/* detects changes of the cost of a reading */
 	WatchEvent	event[WATCH_EVENTS];
 	WatchMachine machine[WATCH_MACHINES];
 } WatchState;
@@ -133,9 +136,9 @@ typedef struct WatchTotals
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	bool		unsaved;		/* an event has not been written to the file */
+	bool		unsaved;		/* the file lacks an event */
 	uint64		latest_ns;		/* end of "latest" on reference_ns(), or 0 */
-	WatchRow	latest;			/* latest interval */
+	WatchRow	latest;			/* row of the latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
@@ -147,7 +150,7 @@ extern WatchStore *watch_store;
 
 extern const char *const watch_what_names[WATCH_WHATS];
 
-/* Returns the index of the i-th oldest element of a ring of this size. */
+/* Returns the index of the i-th oldest element of a ring, whose array has this size. */
 extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
 /* Returns the current machine; NULL: not known yet. */
@@ -155,9 +158,10 @@ extern const WatchMachine *watch_machine(void);
 
 /* Only the worker may call the functions from here to watch_end_event(). */
 
-/* Stores the machine's start time, and applies a change of the time of day by set_us. */
+/* Stores when the machine started, and adapts the history if the time of day was set by set_us. */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
+/* Store the current machine, and the results of an interval. */
 extern void watch_put_machine(const WatchMachine *machine);
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
@@ -167,8 +171,10 @@ extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before
 extern WatchEvent *watch_open_event(WatchWhat what);
 extern void watch_end_event(WatchWhat what, TimestampTz at);
 
+/* Returns a row as a clock_sample. */
 extern ClockSample *watch_sample(const WatchRow *row, const WatchMachine *machine);
 
+/* Adds n ascending durations to a row. */
 extern void watch_add_durations(WatchRow *into, const TallyEntry *entries, int n);
 
 #endif							/* CLOCKTIMING_WATCH_STORE_H */

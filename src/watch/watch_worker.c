@@ -1,4 +1,4 @@
-/* The worker connects to no database, so that it also runs on standbys and during recovery. */
+/* The worker connects to no database, so it also runs on standbys and during recovery. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -26,7 +26,7 @@
 #define INTERVAL_LEAST_MS	100
 #define INTERVAL_MOST_MS	60000	/* one minute: a row of the history */
 
-/* Longest time between two writes of the file, in ms; after an event, in intervals. */
+/* Longest time between two writes of the file in ms, and from an event to a write in intervals. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 
@@ -78,7 +78,7 @@ watch_register(void)
 	strlcpy(worker.bgw_name, "clocktiming watch", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "clocktiming watch", sizeof(worker.bgw_type));
 	RegisterBackgroundWorker(&worker);
-	/* the list has grown if the worker was registered: there is no status */
+	/* the only sign of success is a new first element in the list */
 	watch_registered = BackgroundWorkerList.head.next != latest;
 	watch_lacks_slot = !watch_registered && IsPostmasterEnvironment;
 	if (watch_lacks_slot)
@@ -112,7 +112,7 @@ watch_shmem_init(void)
 		watch_load();
 }
 
-/* Sleeps until the next observation; returns false if the worker must exit. */
+/* Sleeps, and reloads the configuration if asked to; returns false if the worker must exit. */
 static bool
 sleep_ms(long ms)
 {

@@ -2,12 +2,12 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* True if the worker is registered; true if max_worker_processes is too low to register it. */
-extern bool watch_registered;
-extern bool watch_lacks_slot;
+extern bool watch_registered;	/* the worker is registered */
+extern bool watch_lacks_slot;	/* it is not: max_worker_processes is too low */
 
-/* Define the settings; register the worker if clocktiming.watch is on. */
 extern void watch_define_settings(void);
+
+/* Registers the worker if clocktiming.watch is on. */
 extern void watch_register(void);
 
 /* Called by shmem_request_hook and shmem_startup_hook if the worker is registered. */
