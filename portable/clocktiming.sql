@@ -2116,7 +2116,7 @@ CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
@@ -2131,6 +2131,18 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                   readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+           CASE WHEN r.work IS NOT NULL THEN NULL
+                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
+                WHEN seconds IS NULL
+                     AND (r.bound = 'estimate' AND r.cpu_percent BETWEEN 0.3 AND 3
+                          OR r.bound = 'at least' AND r.cpu_percent < 1
+                          OR r.bound = 'at most' AND r.cpu_percent >= 1)
+                THEN 'measure clock_impact(60)'
+                WHEN r.cpu_percent < 1
+                     AND (seconds IS NULL OR r.bound IS NULL OR r.bound = 'at most'
+                          OR r.cpu_percent < 0.3)
+                THEN 'may stay on'
+                ELSE 'only while needed' END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
            r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
@@ -2432,11 +2444,11 @@ BEGIN
             finding := c.detail;
         WHEN check_name = 'cost' THEN
             IF c.figure > 60 THEN
-                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs what a system call or a slow device does: '
+                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs as much as a system call or a slow device: '
                                 ELSE 'each reading of the clock is expensive: ' END || figures;
                 severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
-                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which takes the cost of timing off';
-                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() says that they cost much';
+                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the cost of timing';
+                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() shows that they cost much';
                 provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
             ELSE
                 finding := 'reading the clock is cheap: ' || figures;
@@ -2447,24 +2459,23 @@ BEGIN
             ELSE
                 finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
                                   facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
-                now_ := 'see whether it happens again; a single step may be the time being set';
+                now_ := 'check whether it happens again; a single step may be caused by setting the time';
                 provider := 'why the time goes backwards, and for a host whose processors'' counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
             finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
-                finding := format('the CPU is throttled, as by a quota or for want of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'times of queries contain the waiting: measure later, and look at the provider''s graph of CPU credits or CPU limits';
+                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it is taken away every %s ms', period_ms) || finding;
+                now_ := 'times of queries include the waits: measure later, and check the provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'others take some of the CPU''s time; clocks are not to blame' || finding;
-                now_ := 'see who of the server''s own: `SELECT * FROM pg_stat_activity WHERE state = ''active''`';
-                provider := 'how much of the CPU''s time the hypervisor takes (steal)';
+                finding := 'other processes used part of the CPU''s time; clocks are not to blame' || finding;
+                now_ := 'find the server''s own busy sessions: `SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are none, ask the provider how much of the CPU''s time the hypervisor takes (steal)';
             ELSE
-                finding := 'the CPU is there when it is needed' || finding;
+                finding := 'other processes hardly interrupted the run' || finding;
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
@@ -2473,7 +2484,7 @@ BEGIN
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock' || CASE WHEN x86 THEN '; 19 can read the TSC' ELSE '' END;
+                finding := 'PostgreSQL 13 to 18 time by the system''s clock' || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE

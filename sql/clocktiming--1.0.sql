@@ -1269,7 +1269,7 @@ CREATE FUNCTION clock_impact(
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
-    OUT bound text,
+    OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
@@ -1291,6 +1291,19 @@ BEGIN ATOMIC
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.bound,
+           CASE WHEN r.work IS NOT NULL THEN NULL
+                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
+                WHEN seconds IS NULL
+                     AND (r.bound = 'estimate' AND r.cpu_percent BETWEEN 0.3 AND 3.0
+                          OR r.bound = 'at least' AND r.cpu_percent < 1.0
+                          OR r.bound = 'at most' AND r.cpu_percent >= 1.0)
+                THEN 'measure clock_impact(60)'
+                WHEN r.cpu_percent < 1.0
+                     AND (seconds IS NULL OR r.bound IS NULL OR r.bound = 'at most'
+                          OR r.cpu_percent < 0.3)
+                THEN 'may stay on'
+                ELSE 'only while needed' || CASE WHEN r.setting = 'auto_explain.log_timing'
+                                                 THEN ', or sampled' ELSE '' END END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
            r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
@@ -1787,7 +1800,8 @@ COMMENT ON FUNCTION clock_running() IS
 
 CREATE VIEW clock_running AS
     SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
-           s.relation, s.state, s.rows, s.estimated_rows,
+           s.relation, s.state, s.rows,
+           s.estimated_rows * greatest(s.loops, 1)::double precision AS estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
            s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
@@ -1819,7 +1833,7 @@ COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
     'processes; null if it was executed only before';
 COMMENT ON COLUMN clock_running.estimated_rows IS
-    'number of rows per loop that the planner estimated';
+    'planner''s estimate of the rows of all loops that have begun, to compare with rows';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';

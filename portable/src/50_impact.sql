@@ -57,7 +57,7 @@ CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
@@ -72,6 +72,18 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                   readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+           CASE WHEN r.work IS NOT NULL THEN NULL
+                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
+                WHEN seconds IS NULL
+                     AND (r.bound = 'estimate' AND r.cpu_percent BETWEEN 0.3 AND 3
+                          OR r.bound = 'at least' AND r.cpu_percent < 1
+                          OR r.bound = 'at most' AND r.cpu_percent >= 1)
+                THEN 'measure clock_impact(60)'
+                WHEN r.cpu_percent < 1
+                     AND (seconds IS NULL OR r.bound IS NULL OR r.bound = 'at most'
+                          OR r.cpu_percent < 0.3)
+                THEN 'may stay on'
+                ELSE 'only while needed' END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
            r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE

@@ -66,11 +66,11 @@ BEGIN
             finding := c.detail;
         WHEN check_name = 'cost' THEN
             IF c.figure > 60 THEN
-                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs what a system call or a slow device does: '
+                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs as much as a system call or a slow device: '
                                 ELSE 'each reading of the clock is expensive: ' END || figures;
                 severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
-                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which takes the cost of timing off';
-                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() says that they cost much';
+                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the cost of timing';
+                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() shows that they cost much';
                 provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
             ELSE
                 finding := 'reading the clock is cheap: ' || figures;
@@ -81,24 +81,23 @@ BEGIN
             ELSE
                 finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
                                   facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
-                now_ := 'see whether it happens again; a single step may be the time being set';
+                now_ := 'check whether it happens again; a single step may be caused by setting the time';
                 provider := 'why the time goes backwards, and for a host whose processors'' counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
             finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
-                finding := format('the CPU is throttled, as by a quota or for want of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'times of queries contain the waiting: measure later, and look at the provider''s graph of CPU credits or CPU limits';
+                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it is taken away every %s ms', period_ms) || finding;
+                now_ := 'times of queries include the waits: measure later, and check the provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'others take some of the CPU''s time; clocks are not to blame' || finding;
-                now_ := 'see who of the server''s own: `SELECT * FROM pg_stat_activity WHERE state = ''active''`';
-                provider := 'how much of the CPU''s time the hypervisor takes (steal)';
+                finding := 'other processes used part of the CPU''s time; clocks are not to blame' || finding;
+                now_ := 'find the server''s own busy sessions: `SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are none, ask the provider how much of the CPU''s time the hypervisor takes (steal)';
             ELSE
-                finding := 'the CPU is there when it is needed' || finding;
+                finding := 'other processes hardly interrupted the run' || finding;
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
@@ -107,7 +106,7 @@ BEGIN
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock' || CASE WHEN x86 THEN '; 19 can read the TSC' ELSE '' END;
+                finding := 'PostgreSQL 13 to 18 time by the system''s clock' || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE

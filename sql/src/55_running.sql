@@ -22,7 +22,8 @@ COMMENT ON FUNCTION clock_running() IS
 
 CREATE VIEW clock_running AS
     SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
-           s.relation, s.state, s.rows, s.estimated_rows,
+           s.relation, s.state, s.rows,
+           s.estimated_rows * greatest(s.loops, 1)::double precision AS estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
            s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
@@ -54,7 +55,7 @@ COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
     'processes; null if it was executed only before';
 COMMENT ON COLUMN clock_running.estimated_rows IS
-    'number of rows per loop that the planner estimated';
+    'planner''s estimate of the rows of all loops that have begun, to compare with rows';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';

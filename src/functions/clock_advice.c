@@ -228,7 +228,7 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 		advice->evidence = facts->clocks[RDTSC].why_not;
 		return;
 	}
-	advice->evidence = psprintf("calibrated %.3f kHz, within %.1f ppm",
+	advice->evidence = psprintf("%.3f kHz, within %.1f ppm",
 								calibrated_tsc_frequency()->calibrated_hz / 1e3,
 								calibrated_tsc_frequency()->calibrated_bound_ppm);
 	stated = add_frequency(advice, "CPUID", tsc_cpuid()->cpuid_hz, 0);
@@ -245,8 +245,8 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 			   psprintf("the TSC's stated frequency is wrong by %.0f parts per million, but not used", stated),
 			   NULL, NULL, "why the stated frequency of the TSC is not the one that it runs at");
 	else
-		advise_nothing(advice, stated > 0 ? "the stated TSC frequency agrees with the calibrated one" :
-					   "no TSC frequency is stated");
+		advise_nothing(advice, stated > 0 ? "the calibrated TSC frequency agrees with the stated one" :
+					   "the TSC's frequency is known by calibration");
 }
 
 static void
@@ -277,14 +277,14 @@ advise_on_explain_clock(const Facts *facts, Advice *advice)
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
 	const char *why_not_trusted = tsc_judge(tsc_evidence());
 
-	advice->evidence = psprintf("it reads %s, %.1f ns; %s",
+	advice->evidence = psprintf("EXPLAIN ANALYZE reads %s, which takes %.1f ns; %s",
 								clock_of_explain(), facts->clocks[INSTR_TIME].cost.ns,
 								clock_is_available(tsc) ? psprintf("RDTSC takes %.1f ns", tsc->cost.ns) :
 								psprintf("the TSC cannot be read because %s", tsc->why_not));
 	if (setting == NULL)
 		advise_nothing(advice, clock_is_available(tsc) && tsc->cost.ns < system->cost.ns ?
-					   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock; 19 can read the TSC" :
-					   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock");
+					   "PostgreSQL 15 to 18 time by the system's clock; 19 can read the faster TSC" :
+					   "PostgreSQL 15 to 18 time by the system's clock");
 	else if (server_times_by_tsc() && why_not_trusted == NULL)
 		advise_nothing(advice, "EXPLAIN ANALYZE reads the fastest clock there is");
 	else if (server_times_by_tsc())

@@ -108,6 +108,33 @@ SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of 
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
+-- advice follows from cpu_percent and bound. Costs of 0.1 to 5 percent replace this server's.
+CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, bound text, advice text, advice_of_a_minute text);
+INSERT INTO made_up VALUES
+    ('exact, low', 0.9, NULL, 'may stay on', 'may stay on'),
+    ('exact, high', 1.1, NULL, 'only while needed', 'only while needed'),
+    ('estimate, low', 0.2, 'estimate', 'may stay on', 'may stay on'),
+    ('estimate, near 1', 0.5, 'estimate', 'measure clock_impact(60)', 'only while needed'),
+    ('estimate, high', 3.1, 'estimate', 'only while needed', 'only while needed'),
+    ('at least, low', 0.4, 'at least', 'measure clock_impact(60)', 'only while needed'),
+    ('at least, high', 1.1, 'at least', 'only while needed', 'only while needed'),
+    ('at most, low', 0.9, 'at most', 'may stay on', 'may stay on'),
+    ('at most, high', 1.1, 'at most', 'measure clock_impact(60)', 'only while needed'),
+    ('auto_explain.log_timing', 5, 'estimate', 'only while needed, or sampled', 'only while needed, or sampled'),
+    ('unknown', NULL, NULL, 'unknown, see reason', 'unknown, see reason');
+SAVEPOINT made_up;
+DO $$
+BEGIN
+    EXECUTE regexp_replace(pg_get_functiondef('internal_clock_impact'::regproc), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
+        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0, 'observed'::text, 2.0, 0.0,
+               'clock'::text, 0.0, 'view'::text, 'reason'::text FROM pg_temp.made_up AS m;
+    END $body$);
+END $$;
+SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up AS m USING (setting);
+SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute') FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
+SELECT is(count(advice), 0::bigint, 'no advice for kinds of work') FROM clock_impact(detail => true);
+ROLLBACK TO made_up;
+
 -- Loads auto_explain in this session, if it is installed.
 SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain FROM pg_config WHERE name = 'PKGLIBDIR' \gset
 \if :has_auto_explain

@@ -65,7 +65,7 @@ foreach (rows(q{SELECT name, current_setting(name), context FROM pg_settings WHE
 	my ($name, $default, $context) = split /\|/;
 
 	$setting{$name} = 1;
-	my ($said) = $reference =~ /`\Q$name\E` \(([^)]*)\)/;
+	my ($said) = $reference =~ /`\Q$name\E`\s+\(([^)]*)\)/;
 	$said //= 'nothing';
 	like($said, qr/default `?\Q$default\E`?(?![.\w])/, "$name: default $default");
 	like($said, qr/\Q$who{$context}\E/, "$name: who may set it");
