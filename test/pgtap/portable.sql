@@ -219,8 +219,8 @@ SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE (severity IS NU
 SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding || coalesce(action, '') ~ '`'), NULL,
           'actions are labelled, and no mark of a command is left');
--- Made-up facts with the same slow clock, but without a failed check: clock_advice() then
--- recommends no action.
+-- Replaces clock_advice()'s measurement by the same made-up facts. It must recommend an action for
+-- each finding.
 CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
     SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
 $$;
