@@ -396,7 +396,8 @@ FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 -- Resets the settings of the last shape
 SELECT pg_temp.use('{}');
 
--- sampling => 1 times each call. No method times more calls than there are.
+-- With sampling => 1, each call is timed. Rows and calls are counted exactly, whatever sampling and
+-- max_overhead are.
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),

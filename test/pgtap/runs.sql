@@ -52,8 +52,7 @@ SELECT results_eq(
              FROM run, clock_histogram(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
     source || ': each bucket holds the durations that belong to it') FROM run;
 
--- With a cutoff, which is a percentage of the durations, longer durations are omitted, except for
--- the largest one.
+-- With a cutoff of 90, the longest 10 % of the durations are omitted, except for the largest one.
 SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
           0, source || ': no row after the cutoff but the largest') FROM run;
@@ -71,9 +70,10 @@ SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.le_ns)::numeric FROM clock_histogram(
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
--- The cost of a reading is less than 1.9 times the mean time of the loop. Undisturbed, it is less
--- than this mean time. But the cost is measured in 20 ms, the mean in another 100 ms, and other
--- processes may slow down either of them. So up to five more runs are made.
+-- The cost of a reading is less than 1.9 times the mean time between two readings of the run.
+-- Undisturbed, it is less than this mean time. But the cost is measured in 20 ms, the mean in
+-- another 100 ms, and other processes may slow down either of them. So up to five more runs are
+-- made.
 SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                    ELSE (SELECT min(again.cost_ns / again.loop_ns)
                          FROM generate_series(1, 5) AS i, LATERAL clock_summary(clock_measure(source, 0.05 + 0 * i)) AS again) END,

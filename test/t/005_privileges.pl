@@ -253,7 +253,8 @@ like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(ho
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# Removes functions whose body is a string, because they set a search_path of their own.
+# Removes from the script the functions whose body is a string, because they set a search_path of
+# their own.
 $script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
 unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

@@ -16,8 +16,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# Returns how often a process has read the clock since the last call, and from now on counts the
-# readings of this process.
+# Returns the number of clock readings that were counted since the last call of this function. From
+# now on, counts those of the given process.
 sub readings
 {
 	my ($pid) = @_;

@@ -267,8 +267,8 @@ sub differences
 # Checks a plan: name, statement, and options.
 #   set         settings
 #   like        patterns that lines of lines_of() must match
-#   parallel    the plan is parallel: ignores $of_a_process, and repeats the executions until two of
-#               them agree, because the work is divided differently each time
+#   parallel    the plan is parallel: ignores keys of $of_a_process, and repeats the executions until
+#               two of them agree, because the work is divided differently each time
 #   loops_vary  ignores rows and loops of shared nodes, except for the totals in "rows"
 #   rows        known total of rows of each type of node
 my $in_parallel = 'parallel_setup_cost=0; parallel_tuple_cost=0; min_parallel_table_scan_size=0;'

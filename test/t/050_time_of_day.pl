@@ -129,8 +129,9 @@ kill('CONT', $worker);
 intervals(2);
 cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
-# The machine was restarted, and before that an hour was watched with a wrong time of day, which is
-# now in the future. No worker is running.
+# Some minutes were watched while the time of day was a day ahead. After it is set back, these
+# minutes are in the future. Then the machine is restarted, and the time of day passes these minutes
+# while no worker runs. They must not count as watched.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
 set_by(-86400);
 is_sound('set back by a day', -86400);
