@@ -241,7 +241,7 @@ BEGIN
 END $$;
 SELECT pg_temp.explain_all();
 
--- Nodes and loops are exactly those of EXPLAIN ANALYZE of the same plan. Rows differ by less than
+-- Nodes and loops are exactly those of EXPLAIN ANALYZE of the same plan. Rows differ by at most
 -- EXPLAIN's rounding of the rows per loop.
 SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got AS g WHERE g.n = s.n AND g.method = m),
           (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text FROM expected AS e WHERE e.n = s.n),

@@ -256,8 +256,8 @@ foreach my $fault (
 }
 
 # Several jumps within one block of readings. The clock is compared with the reference clock only
-# between blocks, so the run must find the sum of the jumps. It must also find most of them as
-# separate jumps, unless the process loses the CPU in many blocks.
+# between blocks. This comparison shows the sum of the jumps, which the run must find. The run must
+# also find most of them as separate jumps, unless the process loses the CPU in many blocks.
 {
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);

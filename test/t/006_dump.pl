@@ -237,7 +237,8 @@ sub mutate
 $node->safe_psql(
 	'copied', q{
 	CREATE TABLE mutated (n int, value bytea);
-	-- Calls functions with a sample. Returns 'read', or 'changed' if its text or JSON is read as another value.
+	-- Calls functions with a sample. Returns 'read', or 'changed' if its text or JSON is read as
+	-- another value.
 	CREATE FUNCTION try_sample(s clock_sample) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		v clock_summary_row := clock_summary(s);

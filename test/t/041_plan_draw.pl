@@ -159,7 +159,8 @@ $s->query(q{
 	DO $$
 	BEGIN
 		FOR i IN 1 .. 6000 LOOP
-			-- In the first half, the setting does not change, so that the statement becomes known as short.
+			-- In the first half, the setting does not change, so that the statement becomes known
+			-- as short.
 			PERFORM set_config('test.track', CASE WHEN i < 3000 THEN 'on' ELSE 'off' END, false);
 			EXECUTE 'SELECT set_config(''clocktiming.track'', current_setting(''test.track''), false)';
 			PERFORM set_config('clocktiming.track', 'on', false);

@@ -32,7 +32,7 @@ my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = '
 my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
 my ($set, $told) = (0, 0);
 
-# Waits until the worker has counted n more intervals in the history's row of the current minute.
+# Waits until the worker has added n more intervals to the history.
 sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
 
 # Checks that there is one more event, which says by how much the time of day was changed, and that
