@@ -1,9 +1,9 @@
 # Runs the scripts of test/sql by "make installcheck". The environment variable TESTS="explain
 # measure" selects scripts.
 #
-# Without it, a server that has only the portable edition (CLOCKTIMING_SERVER is set) runs only the
-# script of that edition. An emulated server (CLOCKTIMING_EMULATED is set) runs all others: PL/pgSQL
-# does not depend on the architecture, and is slow there.
+# On a server that has only the portable edition (CLOCKTIMING_SERVER is set), runs only the script
+# "portable". On an emulated server (CLOCKTIMING_EMULATED is set), runs all scripts but this one:
+# PL/pgSQL does not depend on the architecture, and is slow there.
 
 use strict;
 use warnings;

@@ -28,7 +28,7 @@ SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
 SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
--- translate() removes the line breaks that fit the text to a terminal.
+-- translate() replaces line breaks, which make the text fit a terminal, by spaces.
 SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
 FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;

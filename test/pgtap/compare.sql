@@ -12,7 +12,8 @@ SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, ver
                     difference_high_ns, difference_margin_percent) = CASE ordinality WHEN 1 THEN 8 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 SELECT ok(pooled_stddev_ns IS NULL, source || ': no pooled deviation without Student''s test') FROM compared;
--- Allows for rounding, because each figure is rounded separately.
+-- One row for each clock but the first, with figures of the first clock. Tolerances in the checks
+-- allow for rounding, because each figure is rounded separately.
 CREATE TEMP VIEW pair AS
     SELECT c.*, f.min_ns AS first_min_ns, f.max_ns AS first_max_ns, f.median_ns AS first_median_ns
     FROM compared AS c, compared AS f WHERE c.ordinality > 1 AND f.ordinality = 1;
@@ -32,8 +33,9 @@ SELECT is(verdict, CASE WHEN p_value < 0.05 THEN 'difference' ELSE 'no differenc
 SELECT cmp_ok(r.median_ns, '<', g.median_ns, 'an instruction costs less than a system call')
 FROM compared AS r, compared AS g WHERE r.source IN ('rdtsc', 'cntvct') AND g.source = 'getrusage';
 -- Costs agree with those of clock_survey(). Other processes may slow down a measurement, so the
--- minimum of three alternate surveys and comparisons is used. Sums over the clocks are compared,
--- because a disturbance may multiply the cost of a single clock.
+-- minimum of three surveys and three comparisons, made alternately, is used for each clock. Even
+-- then the cost of a single clock may be wrong by a multiple. So the median of the clocks' ratios
+-- is checked, and the correlation.
 CREATE TEMP TABLE costs AS
     SELECT source, min(min_ns) AS compared_ns, min(cost_ns) AS surveyed_ns
     FROM generate_series(1, 6) AS turn,
@@ -68,9 +70,10 @@ SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its
 FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
--- For five different values in each array, p is 2/252. On an idle machine some costs are equal.
--- Then p is that of the normal approximation: by R's wilcox.test 0.0119 for two equal values, and
--- 0.0040 if all five values of each array are equal.
+-- All costs of "getrusage" are larger than those of "time". With five different values in each
+-- array, p is 2/252. On an idle machine some values are equal. Then p is computed by the normal
+-- approximation: by R's wilcox.test it is 0.0119 if two values are equal, and 0.0040 if all five
+-- values of each array are equal.
 SELECT ok(verdict = 'difference' AND difference_ns > 0 AND pooled_stddev_ns IS NULL
           AND p_value BETWEEN CASE WHEN equal THEN 0.0039 ELSE 0.0079 END AND CASE WHEN equal THEN 0.0120 ELSE 0.0080 END,
           'runs of a call that costs more')

@@ -31,12 +31,13 @@ SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift WHERE sourc
           0, 'correct clocks do not step');
 SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_max_ns > 0) AND (lags > 0) = (lag_max_ns > 0),
           source || ': steps have a size') FROM drift;
--- The margin is at least as large as the resolution of the clock makes it.
+-- The margin includes the error from the clock's resolution: the resolution divided by the duration
+-- of the run.
 SELECT cmp_ok(drift_margin_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric, d.source || ': its resolution is in the interval')
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
 
--- Some drifts are known to be 0. An interval misses the truth in one of 20 cases. Five of nine
--- intervals miss it in one of 30,000 cases.
+-- Some drifts are known to be 0. An interval misses the truth in one of 20 cases. So nine intervals
+-- are measured, of which at least five must contain 0. They fail to do so in one of 30,000 cases.
 SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(d.drift_ppm) - d.drift_margin_ppm), '<=', 0.0, format('%s does not drift against %s', v.a, v.b))
 FROM (VALUES ('monotonic_raw', 'kernel'), ('rdtsc', 'rdtscp'), ('cntvct', 'cntvct_isb'), ('boottime', 'monotonic')) AS v (a, b)
     JOIN clock_sources AS s ON s.source = v.a AND s.available,

@@ -129,8 +129,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
      'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
-    -- A plan with more nodes than there are counters of calls; an InitPlan that is executed once,
-    -- and one that is executed repeatedly
+    -- A plan with many nodes; an InitPlan that is executed once, and one that is executed
+    -- repeatedly
     ('{enable_mergejoin=off,enable_nestloop=off}',
      'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) JOIN u AS e USING (i) JOIN u AS f USING (i)'
      ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t AS q USING (i)'),
@@ -241,7 +241,8 @@ BEGIN
 END $$;
 SELECT pg_temp.explain_all();
 
--- Rows and loops are exactly those of EXPLAIN ANALYZE of the same plan.
+-- Nodes and loops are exactly those of EXPLAIN ANALYZE of the same plan. Rows differ by at most
+-- EXPLAIN's rounding of the rows per loop.
 SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got AS g WHERE g.n = s.n AND g.method = m),
           (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text FROM expected AS e WHERE e.n = s.n),
           m || ': nodes and loops of ' || query)
@@ -252,8 +253,8 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
           m || ': rows of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- Stores the text of clock_explain_text(), the JSON of clock_explain_json(), and the JSON of
--- EXPLAIN ANALYZE.
+-- Stores the text of clock_explain_text() and the JSON of EXPLAIN ANALYZE. The JSON of
+-- clock_explain_json() is already stored.
 CREATE FUNCTION pg_temp.texts() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     shape record;
@@ -273,21 +274,23 @@ BEGIN
 END $$;
 SELECT pg_temp.texts();
 
--- The figures in the text and in the JSON are those of the rows.
+-- Margins and counts are known and not negative.
 SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms), ('self_margin_ms', g.self_margin_ms),
                                           ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
--- In no process did a node take longer than the run.
+-- No margin is larger than the run. With a Gather, several processes execute nodes, so the limit is
+-- nine times the run.
 SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 -- A node is called once for each row, and once at the end of each loop. If a loop is stopped before
--- its end, the last call is missing. Nodes that return no tuples are called once per loop.
+-- its end, the last call is missing. So a node has at least as many calls as rows, and as loops.
+-- Nodes that return no tuples are called only once per loop.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
              AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
@@ -310,8 +313,9 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AN
           'full: nothing is added to ' || query)
 FROM shapes AS s;
 
--- After reconciliation, no child takes longer than its parent. InitPlans and CTEs are not children
--- of a certain node here, because any node may be the first to execute them.
+-- Times are consistent: no child takes longer than its parent. The view adds the times of a node's
+-- children. Plans with InitPlans or CTEs are not checked, because EXPLAIN shows these below a node
+-- that need not be the one that executes them.
 CREATE TEMP VIEW family AS
 SELECT g.n, g.method, g.node, g.total_ms, g.self_ms, c.children, c.children_ms, g.loops
 FROM got AS g, LATERAL (
@@ -331,7 +335,8 @@ SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
              GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) > 0.0001 * (count(*) + 1)), NULL,
           m || ': shares of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
--- After the root's last call, a CTE that modifies data is executed to its end.
+-- A CTE that modifies data, and whose reader stops at a LIMIT, is executed to its end only after
+-- the root's last call. This time is not in the root's total time.
 WHERE query !~ 'RETURNING.*LIMIT';
 SELECT is((SELECT format('%s of %s, the root %s', sum(self_ms), max(run_ms), max(total_ms) FILTER (WHERE node = 1)) FROM got AS g WHERE g.n = s.n AND g.method = m
              HAVING sum(self_ms) NOT BETWEEN max(total_ms) FILTER (WHERE node = 1) - 0.0001 * (count(*) + 1) AND 0.0001 * (count(*) + 1)
@@ -391,7 +396,8 @@ FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 -- Resets the settings of the last shape
 SELECT pg_temp.use('{}');
 
--- sampling => 1 times each call. No method times more calls than there are.
+-- With sampling => 1, each call is timed. Rows and calls are counted exactly, whatever sampling and
+-- max_overhead are.
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
@@ -414,7 +420,8 @@ FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01
 SELECT cmp_ok(min(timed_calls), '>', 2000::bigint, 'one call in sampling at least, where that is allowed')
 FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64, max_overhead => 100);
 
--- verify => true finds no difference.
+-- With verify => true, the first row has the time of the query without timing, and no error is
+-- raised.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
@@ -445,17 +452,18 @@ FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_seri
                  percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer) AS median
              FROM jsonb_array_elements(j #> '{Plan,Plans,0,Plans}') AS n) AS f;
 
--- A function that is declared STABLE, but returns random values. So each execution reads other
--- partitions.
+-- A function that is declared STABLE, but returns a random value at each call. So each execution
+-- reads different partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
                clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + ' || g, method => m) AS e
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- The node that does most of the work has the largest share in most of 5 runs. On a busy machine,
--- it has it in most of 25 runs, or in their sum. The reasons are that another node may lose the CPU
--- in a timed call, and that isolate times each node in another execution.
+-- The node that does most of the work has the largest self time in most of 5 runs. If not, 25 runs
+-- are made, and it must have the largest self time in most of them or in their sum: on a busy
+-- machine, another node may lose the CPU in a timed call, and isolate times each node in another
+-- execution.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     FOR j IN 1 .. 300 LOOP
@@ -536,7 +544,7 @@ BEGIN
 END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- Not for isolate, because it times each node in another execution.
+-- The method isolate is not checked for this, because it times each node in another execution.
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
@@ -620,8 +628,8 @@ SELECT is((SELECT count(*) FROM jsonb_array_elements(triggers) AS t
            WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000 AND t ->> 'Trigger Name' !~ '^RI_|redundant'), 0::bigint,
           how || ': thousands of firings of a function take time in ' || query)
 FROM firing JOIN firings USING (n);
--- Triggers of foreign keys on partitions. The server opens them during the run. Each firing scans a
--- table.
+-- Triggers of foreign keys on partitions. The server opens the partitions only during the run, and
+-- with them their triggers. Each firing scans a table.
 CREATE TEMP TABLE referred_parted (i integer PRIMARY KEY) PARTITION BY RANGE (i);
 CREATE TEMP TABLE referred_parted_1 PARTITION OF referred_parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE referred_parted_2 PARTITION OF referred_parted FOR VALUES FROM (100) TO (1000);
@@ -781,8 +789,8 @@ SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM seri
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
 SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
--- With several runs, a figure that is the same in all of them is that of one run, and times are
--- consistent.
+-- With several runs, a count that is the same in all runs is not added up, but returned as it is.
+-- Times are consistent.
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)

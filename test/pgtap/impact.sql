@@ -148,7 +148,8 @@ SET LOCAL auto_explain.log_analyze = on;
 CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
 SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze';
--- Statements that clocktiming measures are nested ones.
+-- auto_explain regards the statements that clocktiming executes as nested. With this setting it
+-- instruments them, and then the cost of a call cannot be measured.
 SET LOCAL auto_explain.log_nested_statements = on;
 CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;

@@ -50,8 +50,8 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           'in two steps as in one');
 
 -- A parallel merge has the same result as a serial one. All numbers are multiples of a power of 2,
--- so that sums do not depend on the order of the summands. For the same reason the margin of the
--- mean is squared, and the last digits of square roots are omitted.
+-- so that sums do not depend on the order of the summands. Only the margin of the mean is computed
+-- by a square root, so its last digits are omitted.
 CREATE FUNCTION pg_temp.text_of(sample clock_sample) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT regexp_replace(sample::text, '("mean_margin_ns": \d\.\d{12})\d*', '\1');
 $$;
@@ -104,7 +104,9 @@ SELECT pg_temp.merge_test('SELECT string_agg(g || coalesce(pg_temp.text_of(m), '
     FROM (SELECT g, clock_merge(sample) AS m FROM merge_parts GROUP BY g) AS x', 'groups, one of them of NULLs');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE g = 3', 'NULLs alone');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE -i > 0', 'no rows');
--- Ignores the last digit of durations. They are rounded twice, and the result depends on the order.
+-- Compares only totals, not the single durations. A sample that has more durations than it can
+-- store exactly rounds them. A parallel merge rounds them twice, and the result depends on the
+-- order of the samples.
 SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'', m::jsonb -> ''readings'', m::jsonb -> ''ticks'' -> -1,
         (SELECT sum(c::bigint) FROM jsonb_array_elements_text(m::jsonb -> ''counts'') AS c))
     FROM (SELECT clock_merge(sample) AS m FROM merge_wide) AS x', 'more durations than are kept exactly');

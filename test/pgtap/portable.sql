@@ -127,7 +127,8 @@ SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effe
                   'the work is that which the extension sees');
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
            WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s), NULL, 'in the same time, up to that in between');
--- The portable edition knows only bounds of the cost of a reading of the TSC.
+-- Compared only if the server does not read the TSC: of the cost of such a reading, the portable
+-- edition knows only bounds.
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail', 'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
 \endif
@@ -219,8 +220,8 @@ SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE (severity IS NU
 SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding || coalesce(action, '') ~ '`'), NULL,
           'actions are labelled, and no mark of a command is left');
--- Made-up facts with the same slow clock, but without a failed check: clock_advice() then
--- recommends no action.
+-- Replaces clock_advice()'s measurement by the same made-up facts. It must recommend an action for
+-- each finding.
 CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
     SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
 $$;

@@ -52,7 +52,7 @@ SELECT results_eq(
              FROM run, clock_histogram(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
     source || ': each bucket holds the durations that belong to it') FROM run;
 
--- With a cutoff, durations above that percentage are omitted, except for the largest one.
+-- With a cutoff of 90, the longest 10 % of the durations are omitted, except for the largest one.
 SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
           0, source || ': no row after the cutoff but the largest') FROM run;
@@ -70,17 +70,17 @@ SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.le_ns)::numeric FROM clock_histogram(
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
--- The cost of a reading is less than the mean time of the loop. The cost is measured in 20 ms, the
--- mean in another 100 ms, and other processes may slow down either of them. So up to five more runs
--- are made.
+-- The cost of a reading is less than 1.9 times the mean time between two readings of the run.
+-- Undisturbed, it is less than this mean time. But the cost is measured in 20 ms, the mean in
+-- another 100 ms, and other processes may slow down either of them. So up to five more runs are
+-- made.
 SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                    ELSE (SELECT min(again.cost_ns / again.loop_ns)
                          FROM generate_series(1, 5) AS i, LATERAL clock_summary(clock_measure(source, 0.05 + 0 * i)) AS again) END,
               '<', 1.9, source || ': not twice what a reading takes on average') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>=', 0::numeric, source || ': the cost has a margin') FROM summary;
 SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
--- The figures agree with PostgreSQL's own aggregates over the durations. To save time, only some of
--- the durations are used, at equal distances.
+-- The figures agree with those that PostgreSQL's own aggregates compute from the durations.
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c))
                               * 1e9 / pg_temp.number(run.sample, 'frequency_hz')),
               '<=', 0.01, source || ': the mean is that of the durations') FROM run JOIN summary AS s USING (source);
@@ -102,8 +102,8 @@ SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it w
 SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
               source || ': the loop''s time is the duration over the readings') FROM summary;
--- By how much the ticks of coarse clocks may be late. On a busy machine, the kernel may be late
--- with them.
+-- Bound of the error of each clock's rate. It is doubled for coarse clocks, because on a busy
+-- machine the kernel may be late with their ticks.
 CREATE TEMP VIEW late AS
     SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time') THEN 2 ELSE 1 END * rate_bound_ppm AS ppm FROM summary;
 SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source || ': durations make up no more than the run') FROM summary JOIN late USING (source);

@@ -2,7 +2,7 @@
 BEGIN;
 SELECT * FROM no_plan();
 
--- Each clock that can be read, with the duration of the whole run
+-- Timelines of all clocks that can be read. The column took is the duration of the whole call.
 CREATE TEMP TABLE timeline AS
     SELECT ''::text AS source, t.*, 0 AS n, interval '0' AS took FROM clock_timeline('system', 0.001, 0.001) AS t LIMIT 0;
 DO $$
@@ -38,10 +38,11 @@ FROM timeline GROUP BY source;
 -- some 50 ms for the TSC.
 SELECT cmp_ok(sampled_s, '<=', 0.05 + 0.002 + lost_ms / 1000 + 0.05, source || ': the first interval') FROM timeline WHERE n = 1 AND gaps = 0;
 
--- The durations of an interval add up to the time in which it was sampled.
+-- The durations of an interval add up to at most the time in which it was sampled.
 SELECT cmp_ok(t.readings * t.mean_ns, '<=', t.sampled_s * 1.001e9, t.elapsed_s || ' s: the sum of durations') FROM clock_timeline('system', 0.3, 0.1) AS t;
 
--- Each interval contains only its own gaps.
+-- The time that is lost in gaps is a part of the sampled time, because each interval contains only
+-- its own gaps.
 SELECT cmp_ok(sum(lost_ms), '<=', sum(sampled_s) * 1000, 'no more time was lost than sampled') FROM timeline;
 
 -- Throttled runs

@@ -82,8 +82,8 @@ sub measure
 
 	my ($row, $warnings, $done);
 
-	# Doubles the duration until the run is long enough for all faults of the schedule. On a busy
-	# machine this takes longer.
+	# Doubles the duration until all faults of the schedule have been injected. On a busy machine a
+	# run makes fewer calls.
 	for (; $duration < 60; $duration *= 2)
 	{
 		arm($session->pid, $kind, %fault);
@@ -99,7 +99,8 @@ sub measure
 	return ($row, $warnings, $done);
 }
 
-# Checks that a run of a correct clock finds no fault, however busy the machine is.
+# Checks that a row of clock_summary() for a correct clock reports no fault, however busy the
+# machine is.
 sub no_finding
 {
 	my ($row, $warnings, $what) = @_;
@@ -124,10 +125,10 @@ sub no_finding
 		'the shim sees all readings');
 }
 
-# Backward steps, one or many, permanent ("back") or for a single reading ("back_once"). The numbers
-# of the first calls place them into the three phases of a run: determining the granularity
-# ("probe"), comparing the clock with the reference clock ("brackets", from call 1026 on), and the
-# measuring loop.
+# Backward steps, one or many, permanent ("back") or for a single reading ("back_once"). "first" is
+# the number of the call with the first fault. It places the faults into one of the three phases of
+# a run: determining the granularity ("probe"), comparing the clock with the reference clock
+# ("brackets", which begin at about call 1026), and the measuring loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
@@ -254,9 +255,9 @@ foreach my $fault (
 		"$what: no other warning");
 }
 
-# Several jumps in a block of readings, which is what is compared with the reference clock. The run
-# must find the sum of the jumps. It must also find most of them as separate jumps, unless the
-# process loses the CPU in many blocks.
+# Several jumps within one block of readings. The clock is compared with the reference clock only
+# between blocks. This comparison shows the sum of the jumps, which the run must find. The run must
+# also find most of them as separate jumps, unless the process loses the CPU in many blocks.
 {
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);
@@ -277,7 +278,7 @@ foreach my $fault (
 }
 
 # The clock runs 0.1 % fast. Its rate is compared with the rate that was measured without the fault,
-# because NTP changes the rate of the system clock.
+# and not with 0, because NTP changes the rate of the system clock.
 {
 	my $correct = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
@@ -313,8 +314,9 @@ foreach my $kind ('back', 'back_once')
 		"$kind: warning of instr_time");
 }
 
-# clock_survey() finds the same faults. It first measures the cost of a reading and does not look
-# for faults meanwhile. So the faults begin after 400 batches of 40 to 80 us.
+# clock_survey() finds the same faults. It first measures the cost of a reading, in 400 batches of
+# 40 to 80 us, and does not look for faults meanwhile. So the faults begin only at call 3,000,000,
+# after this measurement.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -336,7 +338,7 @@ foreach my $fault (
 		disarm();
 
 		# If the process loses the CPU while the clock stands still, the end of the stall looks like
-		# a jump.
+		# a jump. Ignores the jumps if they are not more than these interruptions.
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };

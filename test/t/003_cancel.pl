@@ -57,7 +57,8 @@ foreach my $call (@calls)
 	$session->can_measure($what);
 }
 
-# Interrupts a calibration of the TSC, which takes 50 ms, when a session first needs it.
+# Interrupts the calibration of the TSC. It takes 50 ms, and a session calibrates when it first
+# needs the TSC.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;

@@ -19,7 +19,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my %available = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres', 'SELECT source, available FROM clock_sources');
 
-# All runs are executed at the same time, because they are stopped most of the time.
+# Executes all runs at the same time, which saves time. They hardly disturb each other, because they
+# are stopped most of the time.
 my @runs;
 foreach my $source ('system', 'rdtsc')
 {
@@ -73,8 +74,8 @@ foreach my $run (@runs)
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
 	cmp_ok($row->{gap_max_ns}, '>', 1.1e9, "$what: the pause is a gap");
 	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
-	# max_ns is one duration. gap_max_ns is measured over a block of readings, which may contain
-	# another interruption.
+	# max_ns is the longest single duration. gap_max_ns is measured over a whole block of readings,
+	# and may therefore include another interruption in this block.
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
 		'<', 0.5e9, "$what: it is the longest duration");
 	cmp_ok($row->{lost_ms}, '>', 1100, "$what: time lost");

@@ -115,9 +115,9 @@ is( $alice->query(
 	'42501',
 	'nor is a view of a view a way to the sources');
 
-# For names that function bodies and views use, creates an object of this name in the schema "evil",
-# whose use raises an error. Below, this schema precedes all others in search_path, including
-# pg_catalog.
+# Creates objects in the schema "evil". They have names that clocktiming's function bodies and views
+# use, and using one of them raises an error. The queries below are executed with a search_path in
+# which "evil" precedes all other schemas, including pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -148,8 +148,8 @@ $node->safe_psql(
 	CREATE DOMAIN evil.text AS int;
 	CREATE DOMAIN evil.numeric AS int});
 
-# The results must be the same with "evil" in search_path. The queries qualify all names. So only
-# names in function bodies and views could refer to the objects in "evil".
+# The results must be the same with "evil" in search_path. The queries of the test qualify all
+# names, so only names in function bodies and views could refer to the objects in "evil".
 my @stable = (
 	'SELECT source, available, clock, description FROM timing.clock_sources',
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
@@ -247,13 +247,14 @@ is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what o
 like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
 	qr/shown takes operator home\.</, 'what does is found');
 
-# A user can create a function whose argument types match exactly. It takes precedence over a
-# polymorphic function of pg_catalog. So the install script must qualify all calls of polymorphic
-# functions.
+# In the extension's schema, a user can create a function whose argument types match a call exactly.
+# It would take precedence over a polymorphic function of pg_catalog. So the install script must
+# qualify all calls of polymorphic functions.
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# Removes functions whose body is a string, because they set a search_path of their own.
+# Removes from the script the functions whose body is a string, because they set a search_path of
+# their own.
 $script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
 unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

@@ -29,7 +29,7 @@ $node->safe_psql(
 		FROM (SELECT source FROM clock_sources WHERE available ORDER BY 1) AS c,
 			clock_measure(c.source, 0.1) AS s;
 	INSERT INTO one VALUES (99, NULL);
-	-- one with values that runs rarely have
+	-- A sample with values that samples of real runs rarely have.
 	INSERT INTO one
 		SELECT 100, s::jsonb || '{"clock": "a \"clock\", \\\\ and a {brace}, µ", "started_at": "9999-12-31T23:59:59.999999Z",
 			"resolution_ns": 1e-7, "granularity_ticks": null, "readings": 7, "mean_margin_ns": null, "cost_ns": null,
@@ -237,7 +237,8 @@ sub mutate
 $node->safe_psql(
 	'copied', q{
 	CREATE TABLE mutated (n int, value bytea);
-	-- what becomes of a sample
+	-- Calls functions with a sample. Returns 'read', or 'changed' if its text or JSON is read as
+	-- another value.
 	CREATE FUNCTION try_sample(s clock_sample) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		v clock_summary_row := clock_summary(s);

@@ -115,8 +115,8 @@ foreach my $source (@sources)
 	cmp_ok($grown, '<', $allowed, "$source: memory after many statements");
 }
 
-# Returns the size of the backend's memory contexts in bytes. The backend logs it during its
-# statement.
+# Returns the size of the backend's memory contexts in bytes. The backend writes it to the log, also
+# in the middle of a statement.
 sub logged_total
 {
 	my $pid = $session->pid;

@@ -73,7 +73,8 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# Returns, for each table, the upper limit of its most frequent bucket in both reports.
+# Returns, for each histogram, the upper limits of the most frequent bucket: that of clock_report()
+# and that of pg_test_timing. Histograms are the tables with even numbers.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;

@@ -81,7 +81,7 @@ sub set_offset
 	return;
 }
 
-# Makes the clock stand still at this reading, on all CPUs.
+# Makes the clock stand still on all CPUs, at the given reading in ns.
 sub freeze
 {
 	my ($at) = @_;
@@ -148,8 +148,8 @@ sub wait_for
 	return 0;
 }
 
-# Executes a long call, and waits until its worker runs on another CPU than the first. Returns the
-# worker's process id.
+# Executes a long call, and waits until its worker runs on a CPU other than the first one. Returns
+# the worker's process id.
 sub send_and_wait
 {
 	my ($from, $seconds) = @_;
@@ -388,7 +388,8 @@ foreach my $i (1 .. 5)
 	all_is_well('cancel');
 }
 
-# The worker is stopped. The call waits until it can end.
+# The worker is stopped by SIGSTOP, and the call is cancelled. The call must wait until the worker
+# continues and ends.
 {
 	my $pid = send_and_wait($session, 600);
 

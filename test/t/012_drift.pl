@@ -28,7 +28,7 @@ my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 #   $ppm    error of its rate in ppm
 #   $ahead  its offset in ns
 #   $delay  delay of some readings in ns
-#   $every  length of a period in ns, for the next two
+#   $every  length of a period in ns, for $step and $still
 #   $step   by how many ns it steps ahead in each period
 #   $still  for how many ns it stands still in each period
 sub inject
@@ -166,8 +166,8 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 }
 
 # Readings that are delayed are rejected. Each reading is taken between two readings of the
-# reference clock (the bracket), and its time is assumed to be in the middle. With a delay, the
-# bracket is long and this is wrong by half of the delay.
+# reference clock (the bracket), and its time is assumed to be in the middle. If the reading is
+# delayed, the bracket is wide, and the assumed time is wrong by half of the delay.
 {
 	my $delay = 20_000;
 
@@ -214,8 +214,8 @@ foreach my $ppm (200, -200)
 			my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
 			my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
 
-			# The allowed error is half of the bracket at the start, assumed to be at most 2 us, and
-			# half of this bracket.
+			# The allowed error is half of the bracket at the start, which is assumed to be at most
+			# 2 us wide, plus the width of this row's bracket.
 			push @rows, { off => abs($against - $truth), allowed => 0.001 + $bracket / 1000 + 1,
 				what => "monitor at $ppm ppm: $source after $elapsed s leads by $against us" };
 			$edges++ if $source eq 'system';
@@ -233,9 +233,9 @@ sub is_active
 	return $killer->query("SELECT state FROM pg_stat_activity WHERE pid = $pid")->{out} eq 'active';
 }
 
-# A single step within a run is reported, and is not part of the rate. A step back must be longer
-# than the time between two observations of the clock; hence 0.3 s. After a step of -3 s, the clock
-# is earlier than at the start of the run.
+# A single step within a run is reported, and is not part of the rate. To be seen as a backward
+# step, a step back must be longer than the time between two observations of the clock; hence 0.3 s.
+# After a step of -3 s, the clock is earlier than at the start of the run.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
 	[ 10_000_000_000, 'system', 'kernel' ],
@@ -380,8 +380,8 @@ foreach my $ppm (-1e6, -3e6)
 	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
 }
 
-# Of the intervals of all first attempts, more than 40, 95 % should contain the true drift. Requires
-# 80 %.
+# There are more than 40 first attempts. 95 % of their intervals should contain the true drift.
+# Requires only 80 %, because chance may lower the share.
 cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 

@@ -33,8 +33,9 @@ sub start
 	return $node;
 }
 
-# Calls clock_check(), and returns the names of the checks that fail, separated by commas. Half a
-# second contains some 50 of the injected faults, even if other processes use most of the CPU.
+# Calls clock_check(), and returns the names of the checks that fail, separated by commas. With a
+# duration of 0.5 s, which the callers pass, a run contains some 50 of the injected faults, even if
+# other processes use most of the CPU.
 sub failed
 {
 	my ($session, $arguments) = @_;
@@ -87,9 +88,10 @@ sub advice
 	is($ranks[0], $ranks[1], "$what: which is that of the worst check");
 	is_deeply([ @ranks[ 1 .. $#ranks ] ], [ sort { $b <=> $a } @ranks[ 1 .. $#ranks ] ], "$what: worst first");
 
-	# clock_check() measures again, and on a busy machine it may find other faults. It must find the
-	# injected fault. For each warning of clock_advice(), the figure in its text must exceed the
-	# threshold of clock_check(), so that clock_check() would also fail for it.
+	# clock_check() measures again. On a busy machine it may find other faults than clock_advice()
+	# did, so only the injected fault is required. For each warning of clock_advice(), the figure in
+	# its text must exceed the threshold of clock_check(): with this figure, clock_check() would
+	# fail, too.
 	my %threshold = map { split /\|/ } split /\n/,
 	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
@@ -120,8 +122,8 @@ sub advice
 	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
 
-	# PostgreSQL 19 calibrates the TSC at its start. On a busy machine, the result may be wrong by
-	# more than clock_advice() accepts. The server is restarted until it is not.
+	# PostgreSQL 19 calibrates the TSC when the server starts. On a busy machine, the result may be
+	# wrong by more than clock_advice() accepts. Then restarts the server, to calibrate again.
 	for (1 .. 20)
 	{
 		last
@@ -243,7 +245,8 @@ SKIP:
 		$session->query(
 			q{SELECT set_config('timing_clock_source', 'system', false)
 				FROM pg_settings WHERE name = 'timing_clock_source'});
-		# A clock that runs fast does so from its only fault on.
+		# "fast" is a single fault, from which on the clock runs fast. The other faults are
+		# repeated.
 		$write->(++$generation, $session->pid, $kind, 2, 20000,
 			$what eq 'fast' ? 1 : 1000000000, $size);
 		$rows = advice($session, $what, $check);

@@ -136,8 +136,8 @@ foreach my $rate ('NULL', 1000)
 	$session->query('COMMIT');
 }
 
-# Reports of progress. If the caller receives all rows only at the end, they contain the figures of
-# each interval. Throttled runs also report.
+# Reports of progress. If the caller receives all rows only at the end, the reports contain the
+# figures of each interval. Throttled runs also report.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my $notice =
   qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;

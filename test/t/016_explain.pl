@@ -216,7 +216,7 @@ my $nodes = q{
 		EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 		RETURN QUERY SELECT row_number() OVER (), n.* FROM pg_temp.nodes(plan::jsonb -> 0 -> 'Plan') AS n;
 	END $$;
-	-- where rows are spread over loops the server rounds
+	-- Allows for a difference of 0.5 rows per loop, because the server rounds rows per loop.
 	CREATE FUNCTION pg_temp.differences(query text, method text) RETURNS TABLE (plan text, difference text) LANGUAGE sql AS $$
 		SELECT string_agg(c.node_type, ' ' ORDER BY node),
 			string_agg(format('%s %s: loops %s not %s, rows %s not %s', node, c.node_type, c.loops, e.loops, c.rows, e.rows * e.loops), '; ')
@@ -449,7 +449,8 @@ auto_explain.log_nested_statements = on
 			$s->query("SET auto_explain.log_timing = $timing");
 			my $result = $s->query($call);
 
-			# With the method sampling, clocktiming itself counts rows, so this works.
+			# With the method sampling, clocktiming itself counts the rows, also for auto_explain.
+			# So there is no error if auto_explain requests no timers.
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");

@@ -16,8 +16,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# Returns how often a process has read the clock since the last call, and from now on counts the
-# readings of this process.
+# Returns the number of clock readings that were counted since the last call of this function. From
+# now on, counts those of the given process.
 sub readings
 {
 	my ($pid) = @_;
@@ -104,7 +104,8 @@ sub compare
 	{
 		my $n = $after{$name}[0] - $before{$name}[0];
 
-		# Skips work that the other setting times.
+		# Skips work that this setting does not time: track_wal_io_timing times WAL, track_io_timing
+		# all other work.
 		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
 		$least += $n * $after{$name}[1];
 		$most += $n * $after{$name}[2];
@@ -113,7 +114,8 @@ sub compare
 
 	note "$what: $added readings, $least to $most";
 	cmp_ok($most, '>', 100, "$what: there was work");
-	# Allows for 20 readings by the session itself and in the first round.
+	# Allows for 20 readings that the session makes for other purposes. Their number may differ
+	# between the executions with the setting off and on.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than are reckoned with");
 	# For temporary files, clock_impact() states only a lower bound.

@@ -129,7 +129,8 @@ auto_explain.log_nested_statements = on
 			cmp_ok(node_lines($result->{out}), '>=', 1, "$libraries: $query: a plan with times");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: $query: a line of ours for each node") or diag $result->{out};
 		}
-		# EXPLAIN in a function. The next statement uses the same memory context.
+		# EXPLAIN in a DO statement. The statement after it uses the same memory context, and must
+		# cause no warning.
 		$result = $s->query(qq{DO \$\$BEGIN SET LOCAL auto_explain.log_min_duration = 0; EXECUTE 'EXPLAIN ($on) SELECT 1; SET LOCAL auto_explain.log_analyze = on; SELECT count(*) FROM b'; END\$\$});
 		is($result->{err}, '', "$libraries: a statement after EXPLAIN");
 
@@ -141,7 +142,8 @@ auto_explain.log_nested_statements = on
 			unlike($result->{out}, qr/^Serialization: time=0\.000 ms/m, "$libraries: SERIALIZE $format: and timed");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: SERIALIZE $format: lines of ours");
 		}
-		# The same for the second plan of a rule
+		# A rule that replaces the statement by two others. EXPLAIN shows two plans, and only the
+		# second one returns rows to serialize.
 		$s->query('CREATE VIEW v AS SELECT 1 AS i; CREATE RULE r AS ON UPDATE TO v DO INSTEAD (INSERT INTO b SELECT 1 WHERE false; SELECT * FROM a)');
 		$result = $s->query("EXPLAIN ($on, SERIALIZE) UPDATE v SET i = 2");
 		is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: rules: lines of ours");

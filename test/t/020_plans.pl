@@ -69,7 +69,7 @@ $node->safe_psql(
 	CREATE TABLE locked (i integer PRIMARY KEY, k integer);
 	INSERT INTO locked SELECT i, 0 FROM generate_series(1, 50) AS i;
 
-	-- of cursors: partly fetched, scrolled back, for update, left open
+	-- Uses cursors: fetches in part, scrolls back, leaves a cursor open.
 	CREATE FUNCTION fetches(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 		DECLARE
 			c refcursor;
@@ -267,8 +267,8 @@ sub differences
 # Checks a plan: name, statement, and options.
 #   set         settings
 #   like        patterns that lines of lines_of() must match
-#   parallel    the plan is parallel: ignores $of_a_process, and repeats the executions until two of
-#               them agree, because the work is divided differently each time
+#   parallel    the plan is parallel: ignores keys of $of_a_process, and repeats the executions until
+#               two of them agree, because the work is divided differently each time
 #   loops_vary  ignores rows and loops of shared nodes, except for the totals in "rows"
 #   rows        known total of rows of each type of node
 my $in_parallel = 'parallel_setup_cost=0; parallel_tuple_cost=0; min_parallel_table_scan_size=0;'
@@ -542,7 +542,8 @@ plan_is_exact('a loop left early', 'SELECT loops_over(i) FROM few', rows => { 'S
 plan_is_exact('cursors of parallel plans', q{SELECT count(fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i')) FROM t WHERE i % 2500 = 0},
 	parallel => 1, like => [ qr/Aggregate/ ], rows => { Aggregate => 1 });
 
-# A cursor that the session keeps open between two rows
+# A cursor that the session has open while it calls clock_explain(). The calls must not change its
+# position.
 query('BEGIN');
 query('DECLARE open_one SCROLL CURSOR FOR SELECT t.i FROM t JOIN u USING (i) WHERE t.k < 50 ORDER BY t.i');
 is(query('FETCH 3 FROM open_one'), "1\n2\n3", 'a cursor: its first rows');
@@ -732,7 +733,8 @@ SKIP:
 		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
 
 	# An Append of asynchronous scans. Only few of its calls wait for rows, but they take nearly all
-	# of its time. To time enough of them, clocktiming must time many calls until the end.
+	# of its time. To time enough of them, clocktiming must go on timing many calls until the end of
+	# the execution.
 	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
 	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
 		'40001|t', 'calls of an Append above asynchronous scans are timed one in 128 at least');

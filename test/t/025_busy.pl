@@ -53,8 +53,8 @@ foreach my $method ('full', 'isolate')
 }
 $node->stop;
 
-# Without the TSC, a reading costs as much as a hundred calls of the inner node. So its self time is
-# unknown.
+# Without the TSC, a reading of the clock takes as long as a hundred calls of the Materialize node.
+# So the self time of this node is unknown.
 SKIP:
 {
 	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;

@@ -1,6 +1,6 @@
 
-# Every user may load a library from the directory plugins. The file there is the same library as
-# outside. In sessions of ordinary roles it has restrictions.
+# Every user may load a library from the directory plugins. A symbolic link there refers to
+# clocktiming's library. In sessions of ordinary roles, the library has restrictions.
 
 use strict;
 use warnings;

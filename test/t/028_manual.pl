@@ -161,7 +161,8 @@ foreach my $page (ManualPages::pages($top))
 	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
 	next unless @statements;
 
-	# Of shown outputs, only plans may have long lines, because EXPLAIN prints them.
+	# On a page, only lines of plans may be longer than 120 characters, because EXPLAIN does not
+	# break them.
 	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
 	is_deeply(\@wide, [], "$page: output fits 120 columns");
 	$node->safe_psql('postgres', "CREATE DATABASE $database");

@@ -28,7 +28,8 @@ $node->safe_psql(
 	CREATE SCHEMA clock AUTHORIZATION regress_owner;
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 
-# Has the methods of a node that ClockSession calls, but connects to pgbouncer.
+# Replaces the node in ClockSession: returns a connection string for pgbouncer instead of the
+# server.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -58,8 +59,9 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	select(undef, undef, undef, 0.1);
 }
 
-# Query for the state of a session. While one of the two pooled sessions is in a transaction, a
-# statement is executed in the other one. So the test reads the state of both.
+# Query for the state of a session. The function below executes it in each of the two pooled
+# sessions: while a client's transaction keeps one of them, another client's statement is executed
+# in the other one.
 my $is_like = q{SELECT (SELECT count(*) FROM pg_prepared_statements),
 	(SELECT count(*) FROM pg_cursors),
 	(SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings WHERE name NOT LIKE 'transaction%'),
@@ -93,8 +95,8 @@ is($owners[0]->query('COMMIT')->{state}, '00000', 'COMMIT');
 my $n = 0;
 foreach my $call (PortableEdition::calls($owners[0], 'clock'))
 {
-	# While another client is in a transaction, the call is executed in the other session. So calls
-	# alternate between the sessions.
+	# While another client's transaction keeps one session, the call is executed in the other one.
+	# This is done for every second call, so that the calls use both sessions.
 	my ($user, $other) = @owners[ $n % 3, ($n + 1) % 3 ];
 	$other->query('BEGIN') if $n++ % 2;
 	my $result = $user->query($call);

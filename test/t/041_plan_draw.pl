@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE a AS SELECT i FROM generate_series(1, 20) AS i;
 	CREATE TABLE b AS SELECT i FROM generate_series(1, 100000) AS i;
 	ANALYZE;
-	-- executes a statement so many times, and counts its errors
+	-- Executes a statement n times. Returns how many of the executions failed.
 	CREATE FUNCTION repeats(statement text, n integer) RETURNS integer LANGUAGE plpgsql AS $$
 	DECLARE
 		failed integer := 0;
@@ -67,7 +67,7 @@ cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
 cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
 is($short{failed}, 0, 'none has failed');
 
-# A new session begins with the sampling rate that other sessions have learned.
+# A new session begins with the sampling rate that earlier sessions have determined for the query.
 query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
 my %again = known('a');
 cmp_ok($again{timed} - $short{timed}, '<', 100, 'not each new session times them at once');
@@ -159,7 +159,8 @@ $s->query(q{
 	DO $$
 	BEGIN
 		FOR i IN 1 .. 6000 LOOP
-			-- first it becomes known as a short one
+			-- In the first half, the setting does not change, so that the statement becomes known
+			-- as short.
 			PERFORM set_config('test.track', CASE WHEN i < 3000 THEN 'on' ELSE 'off' END, false);
 			EXECUTE 'SELECT set_config(''clocktiming.track'', current_setting(''test.track''), false)';
 			PERFORM set_config('clocktiming.track', 'on', false);

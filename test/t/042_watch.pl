@@ -113,8 +113,8 @@ $shim->write(PID, worker(), 0, $ahead);
 intervals(5);
 is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
 
-# A reading takes ten times longer. If a busy machine has disturbed the intervals before, the event
-# is later than two intervals.
+# A reading takes ten times longer. If load of the machine has disturbed the intervals before, the
+# worker needs more than two intervals to detect this, so the test first waits for the event.
 $shim->write(SLOW, 3000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
@@ -236,7 +236,7 @@ my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
 my @before;
 
-# Stores the events that the file must contain after this call.
+# Stores the current events in @before, and waits until the file must contain them.
 sub remember { intervals(5); @before = split /\n/, query($list); intervals(4); return; }
 sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
 sub wait_for_restart

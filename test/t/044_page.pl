@@ -176,7 +176,8 @@ is(() = $charts[0] =~ /M/g, 1, 'a line of a day');
 is(() = $charts[1] =~ /M/g, 2, 'a line of 400 days that is interrupted');
 cmp_ok(scalar(() = $charts[1] =~ /[ML]/g), '>', 370, '... with a point a day');
 is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day');
-# Positions of event marks in the charts: 20 of 24 hours ago, and 200 of 400 days ago
+# Positions of event marks in the charts, in percent of the width. In the chart of 24 hours, an
+# event of 20 hours ago is at 16 %. In the chart of 400 days, an event of 200 days ago is at 50 %.
 my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
 like("@at", qr/^1 16\.\d 3 50\.0 2 75\.0 1 99\.8$/, '... where they happened');
 is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');

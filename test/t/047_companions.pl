@@ -72,7 +72,8 @@ foreach my $server (values %cron)
 # pgbouncer
 #
 
-# Has the methods of a node that ClockSession calls, but connects to pgbouncer.
+# Replaces the node in ClockSession: returns a connection string for pgbouncer instead of the
+# server.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }

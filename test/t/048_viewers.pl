@@ -17,7 +17,8 @@ use ClockSession;
 sub program
 {
 	my ($name) = @_;
-	# Returns undef if nothing is found. With an empty list, map would skip the element.
+	# If the program is not found, returns undef and not an empty list: the map that calls this
+	# function needs one value for each program.
 	my ($found) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
 
 	return $found;

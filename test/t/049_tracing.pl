@@ -56,7 +56,8 @@ sub rows_of
 	return defined $plan ? join(', ', rows($plan)) : "$result->{state} $result->{err}";
 }
 
-# Plans that the server prints without the module. They depend on the version.
+# Rows of the nodes of each query, without the module. The plans depend on the version of the
+# server.
 my %expected;
 {
 	my $session = ClockSession->new($node);
@@ -74,8 +75,8 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'\nclocktiming.sampled_timing = on");
 	$node->restart;
 	$started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-	# Modes of the module. In the mode "share", nodes share their instrumentation, and the server's
-	# own timers fail.
+	# Modes of the module. In the mode "share", nodes share their instrumentation. Then the server's
+	# own timers raise errors, so rows are not compared.
 	foreach my $mode (qw(off one each wrap share own))
 	{
 		foreach my $sampled ('on', 'off')

@@ -32,11 +32,11 @@ my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = '
 my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
 my ($set, $told) = (0, 0);
 
-# Waits until the worker has finished n more intervals, in the row of the current minute.
+# Waits until the worker has added n more intervals to the history.
 sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
 
-# Checks what must always hold, and by how much the latest event says that the time of day was
-# changed.
+# Checks that there is one more event, which says by how much the time of day was changed, and that
+# history, state and metrics are consistent. This must hold after every change.
 sub is_sound
 {
 	my ($what, $by, $evidence) = @_;
@@ -129,8 +129,9 @@ kill('CONT', $worker);
 intervals(2);
 cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
-# The machine was restarted, and before that an hour was watched with a wrong time of day, which is
-# now in the future. No worker is running.
+# Some minutes were watched while the time of day was a day ahead. After it is set back, these
+# minutes are in the future. Then the machine is restarted, and the time of day passes these minutes
+# while no worker runs. They must not count as watched.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
 set_by(-86400);
 is_sound('set back by a day', -86400);

@@ -35,7 +35,7 @@ sub make
 	return;
 }
 
-# Creates the older version, and stores values.
+# Queries for the values that make_older() stores in the older version.
 my $values = 'SELECT s::text FROM t; SELECT v FROM v; SELECT * FROM clock_node_snapshots';
 
 sub make_older

@@ -56,8 +56,9 @@ foreach my $i (0 .. $#places)
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
-		# Allows for 2 % more. After another process has run on the CPU, the caches are cold. This
-		# hardly happens in the executions without work, because these take only 3 ms.
+		# Allows for an error of 2 % of the true time, in addition to the margin. After another
+		# process has run on the CPU, the caches are cold, and the executor's own time is longer.
+		# This hardly happens in the executions without work, because these take only 3 ms.
 		push @holds, $error <= $known->{margin} + 0.02 * $true if defined $known->{margin};
 	}
 	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};

@@ -108,7 +108,8 @@ usleep(100_000);
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
 
-# Executions that last longer than expected: their counters begin later than they do.
+# Executions that last longer than expected. Their counters begin only after the start of the
+# executions.
 $cluster->new_session;
 ($session, $pid, $rows) = @$cluster{qw(session pid rows)};
 $session->query('SET clocktiming.live_late_only = on; SET clocktiming.live_after = 10; SET clocktiming.live_interval = 1');
@@ -118,7 +119,7 @@ $node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(rows > 1000
 is(query("SELECT bool_and(since > started_at AND progress_percent IS NULL AND reason IS NOT NULL) $rows"), 't', 'a late one');
 is($session->result->{out}, '10000000|500005000000', 'its result');
 
-# Results do not change, whenever the wrappers are installed.
+# The results of statements do not change, at whatever moment wrappers are installed.
 my @statements = grep { /\S/ } split /\n/, q{
 SELECT count(*), sum(a.i), sum(b.i) FROM big a JOIN big b ON b.i = a.i + 1 WHERE a.i < 20000
 SELECT md5(string_agg(p, '')) FROM (SELECT p FROM big WHERE i < 20000 ORDER BY p) s
@@ -146,8 +147,8 @@ is($differ, 0, 'results with wrappers installed at random moments');
 cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'which they were');
 
 # Many readers, while counters are written: all shown counters of an execution must be of the same
-# moment. Then the numbers of rows of these two nodes differ by at most one, for the call that is
-# being executed.
+# moment. At one moment, the numbers of rows of Limit and of Seq Scan differ by at most one, for the
+# call that is being executed.
 $node->append_conf('postgresql.conf', 'clocktiming.live_interval = 1');
 $node->reload;
 my @writers = map { ClockSession->new($node) } 1 .. 8;

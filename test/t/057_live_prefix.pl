@@ -127,8 +127,8 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 	$cluster->shows($how . 'a trigger', "BEGIN; ${how}INSERT INTO fired SELECT i FROM a WHERE i < 50; ROLLBACK",
 		[ '0|Insert|1|0|finished', '0|  Seq Scan|1|49|finished', '1|Index Only Scan|1|39|running' ], 'enable_seqscan enable_bitmapscan');
 }
-# Parallel workers. Under EXPLAIN ANALYZE, the server adds the counters of workers to those of the
-# leader only at the end of the plan. So clock_running never shows the sum.
+# Parallel workers. clock_running adds their counters to those of the leader. Under EXPLAIN ANALYZE,
+# the server adds them as well, at the end of the parallel plan. No counter may be added twice.
 $session->query("SET $_") foreach 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $of_big = 'AND level = 0 AND relation = \'big\'';
 foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')

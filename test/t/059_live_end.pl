@@ -131,7 +131,8 @@ END \$\$;
 });
 $node->append_conf('postgresql.conf', "clocktiming.live_interval = 1\nlog_statement = none");
 $node->reload;
-# This session begins before the readers, because its first statements are shown.
+# Starts this session before the readers. clock_running shows its statements until the setting is
+# off, and a reader would take their rows for incomplete counters.
 my $monitor = ClockSession->new($node);
 $monitor->query('SET clocktiming.live = off');
 my @pgbench = ('pgbench', '-n', '-T', $seconds);
