@@ -1,6 +1,6 @@
 # The first part builds and installs the extension by PGXS: make, make install, make installcheck,
-# with PG_CONFIG=. The second part has the targets that make help lists. They also work if
-# PostgreSQL is not installed yet.
+# with PG_CONFIG=. The second part has the targets that make help lists. The targets of the second
+# part also work if PostgreSQL is not installed yet.
 
 EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
@@ -10,8 +10,8 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # With -isystem, -Wextra does not warn about PostgreSQL's headers.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
-# Does not contain the portable edition, because CREATE EXTENSION would take clocktiming--1.0-tle.sql for the script of a version
-# "1.0-tle".
+# Install scripts. The portable edition is not installed, because CREATE EXTENSION would take its file clocktiming--1.0-tle.sql for
+# the script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
 # -ffp-contract=off prevents fused multiply-add, which Arm and s390x have. It rounds once instead of
@@ -27,7 +27,8 @@ SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
 EXTRA_CLEAN = build $(SHIMS) $(TEST_MODULES)
 
-# Empty if PGXS or the server's headers are missing.  Debian has them and pg_config in three packages, so any may be missing.
+# Empty if PGXS or the server's headers are missing.  On Debian, pg_config, PGXS and the headers are in three packages, so each of
+# them may be missing while the others are installed.
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)

@@ -30,7 +30,7 @@
 #define AT_LEAST 5				/* minimum number of batches of a clock */
 #define UNROLLED 8				/* readings in an iteration of an unrolled loop */
 
-/* clocks that this system does not have: has() returns false for -1 */
+/* A clock that the system's headers lack gets the number -1, for which has() returns false. */
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE ((clockid_t) -1)
 #endif

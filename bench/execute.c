@@ -70,9 +70,9 @@ cpu_ms(void)
 
 /*
  * bench_execute(statement, mode, allow_writes) executes a statement and returns run_ms, root_ms,
- * calls and cpu_ms.  "mode" is one of clock_query_overhead(), or "whole": a plain execution whose
- * run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time". cpu_ms
- * always includes them.
+ * calls and cpu_ms.  "mode" is a mode of clock_query_overhead(), or "whole": a plain execution
+ * whose run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time".  In all
+ * modes, cpu_ms includes them.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)

@@ -7,9 +7,9 @@
 --
 -- Each query begins with lines of these forms:
 --   -- query: NAME
---   -- shape: NODE, ...    nodes that the plan must have.  A NODE is a node type as in EXPLAIN's
---                          JSON, after it conditions on members of the JSON in braces, before it the
---                          number of such nodes
+--   -- shape: NODE, ...    nodes that the plan must have.  NODE is [NUMBER ]TYPE[{CONDITION, ...}]:
+--                          minimum number of such nodes, node type as in EXPLAIN's JSON, and
+--                          conditions on members of the node's JSON
 --   -- set: SETTING, ...   settings of the session
 --   -- alone NODE: QUERY   query that executes only the subtree of this node
 --   -- writes              the query writes; it is rolled back, and its tables are vacuumed

@@ -27,7 +27,7 @@ usable() {
 }
 
 # Sets PG_CONFIG to the first usable one of these: the user's setting, the pg_config in PATH, the newest one in the usual
-# directories. With an argument, only this major version is usable.
+# directories. With an argument, only this major version is usable. Without it, the user's setting, if any, is the only candidate.
 find_pg_config() {
 	local c candidates=(${PG_CONFIG:-})
 	[ -n "${PG_CONFIG:-}" -a -z "${1:-}" ] ||
@@ -90,7 +90,7 @@ clean_up() {
 
 # enter PURPOSE ARGS...: installs packages (see tools/setup). Then runs the calling script again, with ARGS, as a user that
 # PostgreSQL accepts, and waits for it. In this second run, enter sets $WORK and returns. The second run uses a copy of the
-# sources, because its user may be unable to read the original, and because nothing may be built there.
+# sources, because its user may be unable to read the original, and because a build must not change the original.
 enter() {
 	local need=$1 status=0
 	shift
@@ -165,9 +165,8 @@ lock() {
 	flock -n "$2" $fd || { say "waiting for another run, which uses $CACHE/$1"; flock "$2" $fd; }
 }
 
-# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to that of the copy, and calls make with the arguments,
-# usually install. So make installs into the copy, where PostgreSQL's programs find it, because they search relative to their own
-# paths.
+# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to that of the copy, and calls make with the arguments.
+# So make install installs into the copy. The copied programs find the extension there, relative to their own paths.
 stage() {
 	local root=$WORK/root bindir include
 	bindir=$("$PG_CONFIG" --bindir) include=$("$PG_CONFIG" --includedir)
@@ -180,7 +179,7 @@ stage() {
 	ln -sfn "$include" "$root$include"
 	ln -sfn "$("$PG_CONFIG" --pkglibdir)/pgxs" "$root$("$PG_CONFIG" --pkglibdir)/pgxs"
 	export PATH="$root$bindir:$PATH" PG_CONFIG="$root$bindir/pg_config"
-	# Some programs find their libraries relative to themselves, so in the copy they do not find them.
+	# In some installations, programs search shared libraries relative to their own path. The copy does not contain these libraries.
 	psql --version >/dev/null 2>&1 ||
 		export LD_LIBRARY_PATH=$(ldd "$bindir/psql" | sed -nE 's,.*=> (/.*)/[^/]* .*,\1,p' | sort -u | paste -sd:)
 	make -s -j "$(getconf _NPROCESSORS_ONLN)" with_llvm=no "$@" >"$WORK/make.log" 2>&1 || { cat "$WORK/make.log"; return 1; }

@@ -10,13 +10,13 @@
  * - known_compare(a, b) compares integers, and works in slot 0;
  * - known_trigger(slot) is a trigger that works.
  *
- * known_work.ns is the approximate mean time of a call in ns.  If it is 0, a call does everything
- * except for the work.  Such calls measure the executor's own time.
+ * The setting known_work.ns is the approximate mean time of a call in ns.  If it is 0, a call does
+ * everything except for the work.  Such calls measure the executor's own time.
  *
- * known_work.kind says how the times of the calls differ, see below.  Some kinds depend on the
- * progress of the query.  The argument "progress" is the share of all calls that have been made,
- * in thousandths, or the number of the loop.  Functions without this argument derive it from the
- * number of their calls.
+ * The setting known_work.kind says how the times of the calls differ.  The array kinds[] lists its
+ * values.  Some kinds depend on the argument "progress": the share of all calls that have been
+ * made, in thousandths, or the number of the loop.  Functions without this argument derive it from
+ * the number of their calls.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
  * their total time, and how much of it the process was off the CPU.  All processes keep the sums
@@ -112,7 +112,7 @@ static double mean_ns = 0;
 
 static Sums *sums = NULL;
 static Sum *own = NULL;			/* sums of this process, by slot */
-static uint32 own_generation = 0;	/* Sums.generation when it reserved them */
+static uint32 own_generation = 0;	/* Sums.generation when "own" was reserved */
 
 static int64 ended = 0;			/* time of the end of the latest call */
 
@@ -246,9 +246,9 @@ work(int slot, int64 progress)
 	while ((double) (now - start) < requested);
 
 	/*
-	 * Reads the clock once more after the loop: the loop's end is a
-	 * mispredicted branch, whose time belongs to the work, because calls
-	 * without work do not have it.
+	 * Reads the clock once more, so that the time of the mispredicted branch at the loop's end
+	 * counts as work.  Calls without work, which measure the executor's own time, have no such
+	 * branch.
 	 */
 	now = next_reading(now, &preempted);
 	own[slot].calls++;

@@ -92,7 +92,7 @@ saved_function(PlanState *node)
 		if (s->node == node)
 			return s->function;
 	}
-	return node->ExecProcNodeReal;	/* in ExecutorFinish(), without a list */
+	return node->ExecProcNodeReal;	/* ExecutorFinish() is running, so there is no list */
 }
 
 static TupleTableSlot *
@@ -167,8 +167,9 @@ static void
 hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
 	/*
-	 * Requests timers, except for the mode "share": the server's timers fail
-	 * if a node's timer is started again before it was stopped.
+	 * Requests timers, except for the mode "share", in which two nodes use the same
+	 * instrumentation: the server's timers raise an error if they are started twice without a stop
+	 * in between.
 	 */
 	if (mode != MODE_OFF)
 		desc->instrument_options |= mode == MODE_SHARE ? INSTRUMENT_ROWS : INSTRUMENT_TIMER;

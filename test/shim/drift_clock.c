@@ -48,7 +48,10 @@ clock_gettime(clockid_t id, struct timespec *ts)
 
 	if (id != CLOCK_MONOTONIC || control == NULL)
 		return real_clock_gettime(id, ts);
-	/* also for other processes, so that their readings take about as long */
+	/*
+	 * Computes the time before the process is checked, so that a reading takes about as long in
+	 * other processes as in the one with the faulty clock.
+	 */
 	now = start = true_time();
 	if (control[PID] != getpid())
 		return real_clock_gettime(id, ts);

@@ -31,11 +31,11 @@ enum
 	UNUSED,
 
 	/* results, which the test reads */
-	SEEN,						/* generation of the results */
+	SEEN,						/* number of the schedule to which they belong */
 	CALLS,						/* number of calls */
 	FAULTS,						/* number of injected faults */
 	REPEATS,					/* number of readings equal to the previous one */
-	TRUE_REPEATS,				/* the same without faults */
+	TRUE_REPEATS,				/* number of true times equal to the previous one */
 	BACKWARD_STEPS,				/* number of readings below the previous one */
 	BACKWARD_MAX,				/* largest of these steps, in ns */
 	GAPS,						/* number of true durations of at least GAP_NS */
@@ -47,7 +47,7 @@ enum
 {
 	NOTHING,
 	BACK,						/* step back by SIZE ns */
-	BACK_ONCE,					/* one reading that is SIZE ns early */
+	BACK_ONCE,					/* one reading that is SIZE ns too small */
 	STILL,						/* SIZE calls return the last value again */
 	STILL_FOR_GOOD,				/* all later calls return the last value again */
 	JUMP,						/* step ahead by SIZE ns */
@@ -67,7 +67,7 @@ static int64_t fast_since;		/* true time since which the clock runs fast */
 static uint64_t random_state;	/* 0: times are not random yet */
 static int64_t shortest;		/* shortest true duration above 0, in ns */
 static int64_t last_true;		/* true time of the previous call */
-static int64_t last_told;		/* time that it returned */
+static int64_t last_told;		/* time that the previous call returned */
 
 static void __attribute__((constructor))
 attach(void)

@@ -49,7 +49,10 @@ time(time_t *t)
 {
 	struct timespec ts = {0, 0};
 
-	/* time() is a system call on some architectures only */
+	/*
+	 * Reads the clock by clock_gettime(), because the system call time() exists on some
+	 * architectures only.
+	 */
 	(void) syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts);
 	if (t != NULL)
 		*t = ts.tv_sec;

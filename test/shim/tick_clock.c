@@ -4,8 +4,8 @@
  *	  For LD_PRELOAD: makes a process miss ticks of CLOCK_MONOTONIC_COARSE.
  *
  * The clock advances by ticks.  If a process loses the CPU during a whole tick, it sees the clock
- * advance by two ticks at once.  This library simulates that: of the first MISSING of each 32
- * ticks, a reading in an odd tick sleeps until the next tick.
+ * advance by two ticks at once.  This library simulates that during the first MISSING of each 32
+ * ticks: a reading in a tick with an odd number sleeps until the next tick.
  *
  * The environment variable TICK_CLOCK_CONTROL names the control file (see shim.h).
  *
@@ -14,13 +14,13 @@
 #define _GNU_SOURCE
 #include "shim.h"
 
-#define PERIOD	32				/* in ticks */
+#define PERIOD	32				/* number of ticks after which the pattern repeats */
 
 enum
 {
 	PID,						/* process that misses ticks */
 	STEP,						/* length of a tick in ns */
-	MISSING,					/* number of ticks in each PERIOD, see above */
+	MISSING,					/* in each PERIOD, ticks in which readings may sleep */
 	WORDS
 };
 

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "tap.h"
 
-#define YEAR	3153600			/* number of intervals, which take 10 s each */
+#define YEAR	3153600			/* number of intervals of 10 s in a year */
 #define LOOKS	5				/* observations in an interval */
 #define BLOCKS	6				/* measurements in an observation */
 
@@ -109,7 +109,7 @@ test_nothing(void)
 	ok(n <= 1, "a noisy server, a year: %d false events", n);
 
 	/*
-	 * Half of all values are higher than the others, but never two successive ones by much.
+	 * One value in 20 is 101 times as high as the others, but never two successive ones.
 	 */
 	start(9);
 	n = 0;

@@ -244,7 +244,8 @@ shifts(void)
 	double		by;
 
 	/*
-	 * p is 2 / 70, so the 95 % confidence interval contains all differences.
+	 * With four values each, the smallest possible p is 2 / 70.  No larger p is below 5 %, so the
+	 * 95 % confidence interval extends from the smallest of all differences to the largest.
 	 */
 	ok(test.difference == 4.75 && test.low == 1.25 && test.high == 19 && test.margin == 8.875 &&
 	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&

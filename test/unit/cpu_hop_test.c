@@ -24,7 +24,10 @@ static int64_t offset;
 /* True if the latest set of CPUs contained CPU 8000, which may come online later. */
 static bool one_to_come;
 
-/* Replaces the function of the C library.  Records the set, and moves the process. */
+/*
+ * Replaces the function of the C library.  Records whether the set contains CPU 8000, and calls the
+ * kernel.
+ */
 int
 sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
@@ -71,7 +74,7 @@ test_wrong(int64_t by)
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
 	{
 		/*
-		 * Offset that the wrong clock has, from the point of view of the other CPU or of its own
+		 * Lead of the other CPU's clock (hop.cpu) relative to the clock of the home CPU (hop.home)
 		 */
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 

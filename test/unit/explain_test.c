@@ -236,21 +236,21 @@ test_strata(void)
 }
 
 /*
- * Tests long_gap_share().  A gap between two timed calls is long if a call took long that was not
- * timed.  The function estimates which share of the long gaps was caused by a node.
+ * Tests long_gap_share().  A gap between two timed calls is long if an untimed call between them
+ * took long.  The function estimates which share of the long gaps was caused by a node.
  */
 static void
 test_gaps(void)
 {
 	static const struct
 	{
-		double		prior;		/* prior, certain, expected and seen are arguments */
+		double		prior;		/* arguments of long_gap_share(): prior, certain, expected, seen */
 		double		certain;
 		double		expected;
 		int			seen;
-		double		least;		/* lower bound of the expected share */
+		double		least;		/* accepted range of the result: at least this share */
 		double		most;
-		double		error;		/* upper bound of the expected error */
+		double		error;		/* upper bound of the error that long_gap_share() states */
 	}			cases[] = {
 		{0.5, 0, 0, 0, 0, 0, 0},	/* no long gaps */
 		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any is expected: the share is the prior */
@@ -520,7 +520,9 @@ static const Population populations[] = {
 	{"faster and faster", faster, 300, 90, 99, -0.5, 0.5},
 	{"faster and faster", faster, 20000, 90, 99, -0.5, 0.5},
 
-	/* of 2000 calls 3 slow ones are timed, of 100000 15 */
+	/*
+	 * 3 slow calls are timed if there are 2000 calls, 15 if there are 100000
+	 */
 	{"one in 100 takes 100 times as long", rarely_slow, 2000, 50, 80, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 20000, 85, 99, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 100000, 90, 99, 0, 0},
@@ -810,7 +812,7 @@ static const CallCost some_cost = {
 	.whole_ns = 23, .server_ns = 52
 };
 
-/* Returns the margin that the cost of timing causes within a node's own calls. */
+/* Returns the margin of a node's time that is due to the uncertain cost of timing its own calls. */
 static double
 inside_margin(const NodeEstimate *node, const NodeRecord *record)
 {
@@ -1019,8 +1021,9 @@ test_truth(void)
 			if (i == 0)
 			{
 				/*
-				 * Variance of the root's measured time, before the sum of this time and the time
-				 * outside is made equal to the time of the run.
+				 * Variance of the root's measured time.  That of its estimate is smaller, because
+				 * the root's time and the time outside of all nodes are made to add up to the time
+				 * of the run.
 				 */
 				double		prior = node->leader.variance + (inside * inside + cost * cost) /
 					pow(NORMAL_975, 2);
@@ -1125,8 +1128,8 @@ test_shared(void)
 	free_plan(&plan);
 
 	/*
-	 * The times of the parts are unknown.  The CTE has 10 loops, whose first calls take 50000 of
-	 * 60000.
+	 * The times of the parts are unknown.  The CTE has 10 loops, whose first calls take 50000 ns of
+	 * its 60000 ns.
 	 */
 	plan = shared_plan(&no_cost, false);
 	plan.nodes[3].leader.first_ns = 50000;
@@ -1261,8 +1264,8 @@ test_workers(void)
 /*
  * Finds the smallest change of the times with which all conditions hold, by brute force.  For each
  * subset of the conditions, makes its conditions equalities, and finds the nearest such times.  Of
- * these, the nearest ones that fulfil all conditions are the result.  If the time outside was
- * sampled, it is x[n].
+ * these, the nearest ones that fulfil all conditions are the result.  If the time outside of all
+ * nodes was sampled, it is x[n].
  */
 static void
 nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
@@ -1445,7 +1448,7 @@ test_one_condition(void)
 	free_plan(&plan);
 
 	/*
-	 * The root's time and the time outside must add up to the time of the run.
+	 * The root's time and the time outside of all nodes must add up to the time of the run.
 	 */
 	for (int i = 0; i < 4; i++)
 	{
@@ -1747,7 +1750,7 @@ test_share(void)
 
 	/*
 	 * In a run of 120 us, 1000 calls were timed at a cost of 20 ns each.  So the query takes 100
-	 * us, with a margin of 10 %.  The root takes half of it.
+	 * us.  Its margin is half of the cost of timing, 10 us.  The root takes half of the 100 us.
 	 */
 	for (int given = 0; given < 2; given++)
 	{

@@ -21,8 +21,8 @@ sub text
 	return scalar <$in>;
 }
 
-# Runs a generator. Returns the files that it writes whose committed version, below a directory, is
-# different.
+# Runs a generator, which writes to a temporary directory. Returns those of its files that differ from
+# the files of the same names in the directory $below.
 sub stale
 {
 	my ($generator, $below) = @_;

@@ -1,6 +1,6 @@
 /*
- * granularity_test: granularity() finds the step of a clock from the advances between its readings,
- * whatever they are, and within a bounded time.
+ * granularity_test: granularity() finds the step of a clock from any advances between its readings,
+ * within a bounded time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ uniform(void)
 
 /*
  * Stores advances in ns of a clock with a given step.  The delays between readings are from "least"
- * to "least" + "spread"; one in "many" is "times" as long.
+ * to "least" + "spread"; one delay in "many" is longer by the factor "times".
  */
 static void
 read_clock(int n, double step, double least, double spread, int many, int times)
@@ -92,7 +92,7 @@ traced(void)
 }
 
 /*
- * Tests clocks with a step of 1, some of whose readings are disturbed.  No longer step must be
+ * Tests clocks with a step of 1, some of whose readings are disturbed.  No step above 1 must be
  * found.
  */
 static void
@@ -139,7 +139,9 @@ bounded(void)
 			advances[j] = (uint64_t) exp(uniform() * log(spreads[i]));
 		is_step(N, 1, "random advances of any size");
 	}
-	/* Values with as many differences of each size as possible */
+	/*
+	 * Clusters of clusters of values, whose differences have many orders of magnitude
+	 */
 	for (int j = 0; j < N; j++)
 	{
 		advances[j] = 1;

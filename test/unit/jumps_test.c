@@ -11,7 +11,7 @@
 
 #define LOOKS	400
 
-/* Feeds jumps.c with simulated observations, usually about a millisecond apart. */
+/* State of jumps.c, which is usually fed with simulated observations about a millisecond apart. */
 static Jumps jumps;
 static int64_t number;
 static double found_ns;			/* sum of the reported steps */
@@ -95,7 +95,8 @@ test_honest(void)
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
 	/*
-	 * The rate changes at any place, also next to the first or the last observation.
+	 * The rate changes in one of the intervals, from the second to the last one.  Its change in
+	 * this interval is "part" tenths of the whole change.
 	 */
 	for (int at = 1; at < 30; at++)
 	{
@@ -140,7 +141,7 @@ test_steps(void)
 			JumpsCount *count = sign > 0 ? &jumps.warps : &jumps.lags;
 			JumpsCount *other = sign > 0 ? &jumps.lags : &jumps.warps;
 
-			/* One step, at any place */
+			/* One step, also in the first and the last intervals */
 			for (int at = 0; at < LOOKS; at += at < 20 || at > LOOKS - 20 ? 1 : 20)
 			{
 				start();
@@ -205,7 +206,8 @@ static void
 test_backward(void)
 {
 	/*
-	 * A backward step in the readings.  The lead shows it in the same interval or in the next one.
+	 * A backward step in the readings.  The lead changes by it in the same interval or in the next
+	 * one.
 	 */
 	for (int before = 0; before < 2; before++)
 	{
@@ -235,7 +237,7 @@ test_backward(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the rest is a lag: %g", jumps.lags.max_ns);
 }
 
-/* Tests a coarse clock.  Between two observations, its ticks hide its rate. */
+/* Tests a coarse clock, whose lead changes by up to a tick between two observations. */
 static void
 test_nominal(void)
 {
@@ -287,8 +289,8 @@ lead_at(double time_ns, double still_ns)
 }
 
 /*
- * Simulates the observations of clock_drift() in a second: at least 30, and at most most_ms apart.
- * Returns their number.
+ * Simulates the observations of clock_drift() for a second, or longer until there are 30.  One in
+ * ten follows within about 0.1 ms; the others are least_ms to most_ms apart.  Returns their number.
  */
 static int
 observations_of_still(double still_ns, double least_ms, double most_ms)
@@ -320,7 +322,6 @@ observations_of_still(double still_ns, double least_ms, double most_ms)
 			jumps_add(&jumps, &interval);
 		}
 		n++;
-		/* Some observations follow each other at once. */
 		time_ns += uniform() < 0.1 ? 5e3 + 1e5 * uniform() :
 			1e6 * least_ms * pow(most_ms / least_ms, uniform());
 	}

@@ -48,7 +48,7 @@ for (i in 0:199) {
 		if (qwilcox(half, m, n) == 0) ends <- c(NaN, NaN)
 	} else {
 		# The interval is NAN if not even the largest possible statistic of the normal approximation
-		# is significant. It is that of sets in which all values of b exceed those of a.
+		# is significant. The largest statistic occurs if all values of b exceed those of a.
 		pairs <- as.double(n) * m
 		groups <- c(table(a), table(b))
 		sigma <- sqrt(pairs / 12 * (n + m + 1 - sum(groups^3 - groups) / ((n + m) * (n + m - 1))))

@@ -176,7 +176,8 @@ special_cases(void)
 	test = rank_test(&same, 0.95, 0.05);
 	ok(isnan(test.p_value) && test.k == 0, "nothing varies");
 	/*
-	 * p is 0.1, which is not below 1 - 0.9.  So there is no interval of 90 %.
+	 * The smallest possible p for three values each is 0.1, which is not below 1 - 0.9.  So there
+	 * is no interval of 90 %.
 	 */
 	test = rank_test(&three, 0.9, 0.1);
 	ok(test.p_value == 0.1 && test.k == 0, "on the edge: p = %.17g", test.p_value);

@@ -107,8 +107,8 @@ reset(void)
 	fake.rate = 1;
 	fake.tick_ns = 1;
 	/*
-	 * The faults begin later, because the first readings of a run are not compared with the
-	 * reference clock.
+	 * The first 20000 readings have no faults, because the first readings of a run are not compared
+	 * with the reference clock.
 	 */
 	fake.from = 20000;
 }

@@ -301,11 +301,11 @@ typedef struct Plan
 	const char *name;
 	Node		nodes[8];
 	/*
-	 * Number of nodes in a stage.  Their calls alternate.  The next nodes are executed in the next
-	 * stage.
+	 * Number of nodes in a stage.  The calls of a stage's nodes alternate.  Stages are executed one
+	 * after the other.
 	 */
 	int			nodes_at_once;
-	int			copies;			/* number of successive executions of these nodes */
+	int			copies;			/* number of times that all stages are executed */
 	int			repeats;
 	double		coverage;		/* minimum coverage of the policy's margins, in percent */
 } Plan;

@@ -425,7 +425,7 @@ consistency(void)
 			double		t = t_quantile(p, df);
 
 			if (isinf(t))
-				continue;			/* not for the smallest df */
+				continue;			/* infinite for the smallest df */
 			inverse &= near(t_cdf(t, df), p);
 			inverse &= near(stats_t_p_value(t, df), 2 * p);
 			rising &= previous == 0 || t > previous;
@@ -598,8 +598,8 @@ low_means(void)
 	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
 	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
 	/*
-	 * Of the four groups of values, the differences are 1, 0, 1 and 1.  Their standard error is
-	 * doubled to 1 / 2.
+	 * The differences of the four pairs, with values limited to 2 and 1, are 1, 0, 1 and 1.  Their
+	 * standard error, 1 / 4, is doubled, because the mean is of two of the four values.
 	 */
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
 	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);

@@ -151,7 +151,8 @@ rounding(void)
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
 	/*
-	 * The largest duration is alone in its class, or above, below or next to another duration.
+	 * Durations are rounded to multiples of 8.  If "extra" is small, the largest duration is
+	 * rounded down to the one before it.  Otherwise it is rounded up, and has an entry of its own.
 	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{
