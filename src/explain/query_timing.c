@@ -124,8 +124,8 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 /*
  * Returns the prior weight of a node as the cause of a gap, see EXPLAINED_WEIGHT.  It is 0 if the
  * node cannot be the cause, for example because it had no untimed call since its latest timed one.
- * "open" is the node whose timed call lasted for the whole gap, or NULL.  "waited": the process has
- * slept in the gap.
+ * "t" is the node for whose timed call the clock was read.  "open" is the node whose timed call
+ * lasted for the whole gap, or NULL.  "waited": the process has slept in the gap.
  */
 static double
 gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, bool waited)
@@ -360,7 +360,7 @@ query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		pause = now_ticks() - query->last_reading;
 
-	/* a cursor's pause is not part of the query */
+	/* CPU usage during a cursor's pause is not part of the query's */
 	if ((double) pause > query->ask_ticks)
 		(void) ask_usage(query);
 	pause = now_ticks() - query->last_reading;
