@@ -11,8 +11,7 @@
 extern void call_samples_prepare(void);
 
 /*
- * Allocates a node's samples at its first call.  At first every call is timed, or none if
- * QueryTiming.sampling is 0.
+ * Allocates samples at a node's first call.  At first all calls are timed; if sampling is 0, none.
  */
 extern void begin_samples(NodeTiming *t);
 

@@ -207,10 +207,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/*
-	 * the timer was on in case another function replaces the wrapper, see
-	 * record_server_calls()
-	 */
+	/* on so far for record_server_calls(), in case the wrapper was replaced */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -402,10 +399,7 @@ due_call(PlanState *node)
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
 
-	/*
-	 * resumed_call() has set it to 0, or live_remind(), so that this call
-	 * publishes counters
-	 */
+	/* resumed_call() or live_remind() has set it to 0, see watch_call() */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;

@@ -40,7 +40,7 @@ typedef struct ExplainedQuery
 	SampledRun	run;
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
-	double		full_ms;		/* duration of the run timed by the server */
+	double		full_ms;		/* duration of METHOD_FULL's timed run */
 	RunSeries	series;			/* sums over several runs */
 } ExplainedQuery;
 

@@ -47,7 +47,7 @@
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* Size, in bytes, of memory at the heap's end: too large for a gap, too small for mmap(). */
+/* Size in bytes of a block at the heap's end: too large for free chunks, too small for mmap(). */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000

@@ -28,8 +28,7 @@
 typedef struct NodeTimingOptions
 {
 	int			sampling;		/* one call in this many is timed; 0: none */
-	int			only_node;		/* plan_node_id of the only node that is timed;
-								 * -1: all nodes are timed */
+	int			only_node;		/* id of the only timed node; -1: all timed */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
 	bool		may_stop;		/* rows may be fetched in parts, or not all */
@@ -61,8 +60,7 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
 	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
-	int64		before;			/* number of calls of the class when policy.gap
-								 * was last set */
+	int64		before;			/* the class's calls when gap was last set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
 										 * sums in batches, so that the
@@ -144,8 +142,7 @@ typedef struct SubplanUse
 typedef struct NodeTiming
 {
 	/* fields that first calls use: one cache line */
-	int64		first_skip;		/* number of first calls before the next timed
-								 * first call */
+	int64		first_skip;		/* number of untimed first calls to come */
 	int64		first_calls;	/* number of first calls */
 	int64		later_due;		/* value of later_calls() before the next timed
 								 * one of these calls */
@@ -175,8 +172,7 @@ typedef struct NodeTiming
 
 	double		calls_again;	/* calls after a loop's end, which begin no
 								 * loop but are in first_calls */
-	double		shown_rows;		/* what record_show_counts() has added to the
-								 * counts of "instr" */
+	double		shown_rows;		/* added to instr by record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
 	ExecProcNodeMtd usage_call; /* counted_call, wrapped to count usage */
@@ -210,8 +206,7 @@ typedef struct NodeTiming
 	bool		was_called;		/* called before the wrapper was installed */
 	int			nuses;			/* of a subplan's root: number of nodes that
 								 * execute it */
-	bool		is_shared;		/* root of a shared subplan: calls are counted
-								 * for each user */
+	bool		is_shared;		/* root of a subplan counted for each user */
 	double		uses_ticks;		/* sum of the ticks of its uses */
 
 	/* the timed call that is active */
@@ -230,9 +225,8 @@ typedef struct OutsideCalls
 	double		sum;			/* sum of these n times */
 	double		sum_sq;			/* sum of their squares */
 	double		long_sum;		/* sum of long gaps outside of calls */
-	double		ends;			/* sum of the times from the root's last call
-								 * to the end of an ExecutorRun(), and of the
-								 * time of ExecutorFinish() */
+	double		ends;			/* sum of times from the root's last call to
+								 * ExecutorRun()'s end, and of ExecutorFinish() */
 	int64		n;
 } OutsideCalls;
 
@@ -257,8 +251,7 @@ typedef struct QueryTiming
 	bool		all_timed;		/* sampling is 1: every call is timed */
 	bool		late;
 	const struct ExecutionWatcher *watcher; /* NULL: nothing is published */
-	uint64		publish_due;	/* timed calls that end at this reading of the
-								 * clock or later call publish() */
+	uint64		publish_due;	/* reading from which on publish() is called */
 	struct LiveExecution *live; /* private to the watcher; or NULL */
 	volatile bool publish_now;	/* next call publishes, see watch_call() */
 
@@ -303,10 +296,8 @@ typedef struct QueryTiming
 	uint64		start_ns;		/* start of the run, by reference_ns() */
 	uint64		start_ticks;	/* the same, by the clock for timed calls */
 	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
-	bool		has_sentinel;	/* set at the root's first call, see
-								 * query_was_read() */
-	bool		rewound;		/* the cursor was rewound: the root's next call
-								 * begins a loop */
+	bool		has_sentinel;	/* root was called, see query_was_read() */
+	bool		rewound;		/* after rewinding: the root begins a loop */
 	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
 	uint64		stop_ns;		/* end of the run, by reference_ns() */
