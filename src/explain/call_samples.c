@@ -11,9 +11,8 @@
 /*
  * Factors by which interval_spread is multiplied after each interval: SPREAD_UP if the interval
  * deviates from its expected length by more than interval_spread, else SPREAD_DOWN.  Their product
- * is about 1, so interval_spread converges to the median deviation, within few intervals.  It is
- * not a higher quantile, because if every fifth interval contains a long call, that would be the
- * deviation due to long calls.
+ * is about 1, so interval_spread converges to the median deviation, within few intervals.  A higher
+ * quantile would be the deviation due to long calls if every fifth interval contains one.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
@@ -189,7 +188,6 @@ use_samples(NodeTiming *t, CallClass *class)
 		change_gap(t, class, gap);
 }
 
-/* Calls of the nodes above include this call, so its time is known for them, too. */
 void
 add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 {
@@ -252,8 +250,7 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 
 /*
  * Ends sampling of a class.  After the first batches, of which every call was timed, the rest may
- * be so few calls that none was drawn.  Then they are assumed to be as long as those of the
- * batches.
+ * be so few calls that none was timed.  They are assumed to be as long as those of the batches.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)

@@ -43,7 +43,6 @@ extern void begin_timed_call(NodeTiming *t, uint64 start);
  */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
-/* Adds the samples of a class to its sums. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
 /* Ends sampling.  Returns the series of the sampled calls of both classes, joined. */

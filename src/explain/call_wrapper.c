@@ -1,10 +1,9 @@
 /*
- * Wrapper around a node's ExecProcNode function: counts all calls and times some.
- *
- * A node with a wrapper has its Instrumentation in a NodeTiming: its "instrument" points to
- * NodeTiming.instr.  Its ExecProcNode is counted_call(), or counted_call_unseen() if the results of
- * calls need not be checked.  Both usually count the call and call the node's own function.
- * due_call() handles a call that begins a loop or is to be timed.
+ * Wrapper around a node's ExecProcNode function: counts all calls and times some.  A node with a
+ * wrapper has its Instrumentation in a NodeTiming: its "instrument" points to NodeTiming.instr.
+ * Its ExecProcNode is counted_call(), or counted_call_unseen() if the results of calls need not be
+ * checked.  Both usually count the call and call the node's own function. due_call() handles a call
+ * that begins a loop or is to be timed.
  */
 #include "postgres.h"
 
@@ -207,7 +206,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/* on so far for record_server_calls(), in case the wrapper was replaced */
+	/* the timer was on for record_server_calls(), if wrappers are replaced */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;

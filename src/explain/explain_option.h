@@ -1,4 +1,4 @@
-/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (PostgreSQL 18), and printed margins. */
+/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (PostgreSQL 18+), and printed margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 

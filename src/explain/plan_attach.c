@@ -143,9 +143,9 @@ node_kind(const QueryTiming *query, const PlanState *node)
 		return NODE_UNTIMED;
 
 	/*
-	 * During a call, the server's timer, which times OUTPUT_WHOLE nodes,
-	 * cannot be switched on.  A function that another extension has installed
-	 * is not replaced.
+	 * The node may be in a call.  Then the server's timer, which times
+	 * OUTPUT_WHOLE nodes, cannot be switched on.  A function that another
+	 * extension has installed is not replaced.
 	 */
 	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
 		return NODE_UNTIMED;

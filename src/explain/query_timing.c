@@ -109,8 +109,8 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 }
 
 /*
- * Returns whether a node has read this input to the end in its current loop, and the loop is not
- * newer than the node's latest timed call.
+ * Returns whether a node has read this input to the end in its current loop, and has begun no loop
+ * since its latest timed call.
  */
 static bool
 input_is_over(const NodeTiming *t, const NodeTiming *input)
@@ -293,7 +293,7 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 
 /*
  * Handles a long time since the previous reading.  Subtracts the time of other processes, and
- * assigns the rest to nodes if it is a long gap.  Returns the reading.
+ * assigns the rest to nodes if it is a long gap.  Returns the reading minus off_ticks.
  */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)

@@ -31,7 +31,7 @@ typedef struct NodeTimingOptions
 	int			only_node;		/* id of the only timed node; -1: all timed */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
-	bool		may_stop;		/* rows may be fetched in parts, or not all */
+	bool		may_stop;		/* the caller may pause or stop fetching */
 	bool		no_workers;		/* Gather nodes start no workers */
 	bool		late;			/* wrappers are installed during ExecutorRun() */
 } NodeTimingOptions;
@@ -175,7 +175,7 @@ typedef struct NodeTiming
 	double		shown_rows;		/* added to instr by record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
-	ExecProcNodeMtd usage_call; /* counted_call, wrapped to count usage */
+	ExecProcNodeMtd usage_call; /* counted_call, wrapped for buffers and WAL */
 	ExecProcNodeMtd call;		/* usage_call, wrapped to count subplan uses */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan's root: its caller now */
@@ -206,7 +206,7 @@ typedef struct NodeTiming
 	bool		was_called;		/* called before the wrapper was installed */
 	int			nuses;			/* of a subplan's root: number of nodes that
 								 * execute it */
-	bool		is_shared;		/* root of a subplan counted for each user */
+	bool		is_shared;		/* root of a shared subplan, see SubplanUse */
 	double		uses_ticks;		/* sum of the ticks of its uses */
 
 	/* the timed call that is active */
@@ -297,7 +297,7 @@ typedef struct QueryTiming
 	uint64		start_ticks;	/* the same, by the clock for timed calls */
 	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
 	bool		has_sentinel;	/* root was called, see query_was_read() */
-	bool		rewound;		/* after rewinding: the root begins a loop */
+	bool		rewound;		/* cursor rewound: root will begin a loop */
 	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
 	uint64		stop_ns;		/* end of the run, by reference_ns() */
