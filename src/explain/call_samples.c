@@ -94,9 +94,7 @@ calls_of(const NodeTiming *t, const CallClass *class)
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/*
- * Ends the stratum (see call_series.h) of calls sampled with gap_before, and begins the next one.
- */
+/* Ends the stratum (see call_series.h) of calls sampled with gap_before, and begins another one. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {

@@ -11,7 +11,7 @@
 extern void call_samples_prepare(void);
 
 /*
- * Allocates samples at a node's first call.  At first all calls are timed; if sampling is 0, none.
+ * Allocates samples at a node's first call.  Initially all calls are timed; with sampling 0, none.
  */
 extern void begin_samples(NodeTiming *t);
 

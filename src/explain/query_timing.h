@@ -331,16 +331,12 @@ extern QueryTiming *timed_in_worker;
 
 extern void query_set_cost(QueryTiming *query, const CallCost *cost);
 
-/*
- * Record, in this order, the start of the run, the end of ExecutorRun(), and of ExecutorFinish().
- */
+/* Record, in this order, the start of the run, the end of ExecutorRun(), of ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/*
- * Ends a pause, which is not part of the run, before ExecutorFinish() or ("again") ExecutorRun().
- */
+/* Ends a pause, which is no part of the run, before ExecutorFinish() or ("again") ExecutorRun(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
