@@ -37,8 +37,8 @@
 
 /*
  * GucContext of settings that take effect only at server start.  A PGC_POSTMASTER variable cannot
- * be defined after server start.  If the library is loaded then, the setting is PGC_SIGHUP and has
- * no effect.
+ * be defined later.  If the library is loaded after server start, the setting is PGC_SIGHUP, and
+ * has no effect.
  */
 #define PGC_AT_START (process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP)
 

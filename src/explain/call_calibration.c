@@ -1,4 +1,4 @@
-/* Measures rounds of calls of a node that does nothing: calls not counted, counted, and timed. */
+/* Measures the costs of calls of a dummy node: calls not counted, only counted, and timed. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -13,11 +13,11 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-#define ROUNDS			12		/* number of rounds */
+#define ROUNDS			12		/* rounds of measurements per calibration */
 #define CALLS			512		/* calls per measurement */
-#define CALLS_ALL_TIMED	32		/* the same if all calls are timed */
+#define CALLS_ALL_TIMED	32		/* calls per measurement if all are timed */
 #define GAP				64		/* one call in this many is timed */
-#define LONG_CALL_TICKS	20000	/* shortest long gap, in ticks */
+#define LONG_CALL_TICKS	20000	/* ticks; see QueryTiming.long_ticks */
 
 /* Validity of a calibration, in nanoseconds. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
@@ -25,16 +25,16 @@
 /* Quantities that each round measures, in ticks per call. */
 enum
 {
-	DIRECT,						/* neither counted nor timed */
-	COUNTED,					/* counted, not timed */
-	UNSEEN,						/* counted, without checking the result */
+	DIRECT,						/* a call that is neither counted nor timed */
+	COUNTED,					/* a call that is only counted */
+	UNSEEN,						/* the same if its result is not checked */
 	TIMED,						/* time that timing adds to a counted call */
-	INSIDE,						/* between a timed call's two readings */
+	INSIDE,						/* time between a timed call's two readings */
 	INSIDE_ALL,					/* INSIDE if all calls are timed */
-	OUTSIDE,					/* from a timed call to the next one */
+	OUTSIDE,					/* time from a timed call to the next call */
 	OUTSIDE_ALL,				/* OUTSIDE if all calls are timed */
-	SERVER,						/* a call that the server times */
-	SERVER_INSIDE,				/* interval that the server measures, in ns */
+	SERVER,						/* time that the server's timer adds to a call */
+	SERVER_INSIDE,				/* part of it that the server measures, in ns */
 	N_MEASURED
 };
 
@@ -150,9 +150,10 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 
 /*
  * Measures the costs of calls of which one in "gap" is timed.  If few calls are timed, the CPU may
- * mispredict branches in them, which costs more than a reading.  That may happen during calibration
- * or in the query.  So inside_ns and outside_ns are the smaller ones of two costs: with one call in
- * "gap" timed, and with every call timed.
+ * mispredict branches in them, which costs more than a reading.  The calibration may have
+ * mispredictions that the query does not have.  To exclude them, inside_ns and outside_ns are
+ * measured twice: with one call in "gap" timed, and with every call timed.  The smaller result
+ * counts.
  */
 static CallCost
 calibrate(int gap)

@@ -4,7 +4,7 @@
 
 #include "core/plan_estimate.h"
 
-/* Returns the costs of calls, for timing all calls or some.  May calibrate, which takes some ms. */
+/* Returns the costs of calls if all or only some are timed.  May calibrate, which takes some ms. */
 extern const CallCost *call_cost(bool all_timed);
 
 /* Shared memory for calibrations that all backends share if clocktiming is preloaded. */

@@ -9,9 +9,10 @@
 #include "explain/timing_clock.h"
 
 /*
- * Factors by which interval_spread changes after a larger and after a smaller deviation.  Their
- * product is about 1, so it converges to the median, within few readings.  A higher quantile would
- * be the length of the long calls if every fifth interval has one.
+ * Factors by which interval_spread is multiplied after each interval: SPREAD_UP if the interval
+ * deviates from its expected length by more than interval_spread, else SPREAD_DOWN.  Their product
+ * is about 1, so interval_spread converges to the median deviation, within few intervals.  A higher
+ * quantile would be the deviation due to long calls if every fifth interval contains one.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
@@ -93,7 +94,7 @@ calls_of(const NodeTiming *t, const CallClass *class)
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* Ends the stratum of calls that were sampled with gap_before, and begins the next one. */
+/* Ends the stratum (see call_series.h) of calls sampled with gap_before, and begins another one. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
@@ -135,7 +136,7 @@ add_samples(NodeTiming *t, CallClass *class)
 
 /*
  * Adds the samples to the sums and returns their number.  Sets ticks[] to their durations, minus
- * the known part and the part that is explained by the work counted below.
+ * the known part, and minus the part that is explained by the work counted in the nodes below.
  */
 static int
 take_samples(NodeTiming *t, CallClass *class, double *ticks)
@@ -185,7 +186,6 @@ use_samples(NodeTiming *t, CallClass *class)
 		change_gap(t, class, gap);
 }
 
-/* Calls of the nodes above include this call, so its time is known for them, too. */
 void
 add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 {
@@ -247,8 +247,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Ends sampling of a class.  If calls were sampled, but so few that none was timed, they are
- * assumed to be like those made while every call was timed.
+ * Ends sampling of a class.  After the first batches, of which every call was timed, the rest may
+ * be so few calls that none was timed.  They are assumed to be as long as those of the batches.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)

@@ -10,7 +10,9 @@
 /* Seeds the random number generator.  Must be called before all functions below. */
 extern void call_samples_prepare(void);
 
-/* Allocates a node's samples at its first call.  Initially every call is timed, or none. */
+/*
+ * Allocates samples at a node's first call.  Initially all calls are timed; with sampling 0, none.
+ */
 extern void begin_samples(NodeTiming *t);
 
 /* Sets the sampling interval: on average one call in "gap" is timed; 0: none. */
@@ -21,12 +23,12 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/* Returns the work so far below a node: calls of nodes below, and rows that they and it removed. */
+/* Returns a node's counts so far: calls of nodes below, and rows removed by them and by itself. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
- * Keeps the duration of a timed call, and the work counted below the node during the call.  "known"
- * is the known part of the duration, in ticks, see CallSample.
+ * Keeps the duration of a timed call, and what was counted in the nodes below during the call.
+ * "known" is the known part of the duration, in ticks, see CallSample.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
@@ -35,12 +37,12 @@ extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 st
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
 /*
- * Adds the duration of a call to NodeTiming.known of its node and of the nodes above, while every
- * call is timed.  The part "known" of the duration, that of calls below, was added before.
+ * Called while every call of a class is timed.  Adds the duration of a call to NodeTiming.known of
+ * its node and of all nodes above, except for the part "known", which calls of nodes below have
+ * already added.
  */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
-/* Adds the samples of a class to its sums. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
 /* Ends sampling.  Returns the series of the sampled calls of both classes, joined. */

@@ -1,10 +1,9 @@
 /*
- * Wrapper around a node's ExecProcNode function: counts all calls and times some.
- *
- * A node's "instrument" points to the server's Instrumentation within a NodeTiming.  Its
- * ExecProcNode is counted_call(), or counted_call_unseen() if results need not be checked.  Both
- * usually count the call and call the node's function. due_call() handles a call that begins a loop
- * or is to be timed.
+ * Wrapper around a node's ExecProcNode function: counts all calls and times some.  A node with a
+ * wrapper has its Instrumentation in a NodeTiming: its "instrument" points to NodeTiming.instr.
+ * Its ExecProcNode is counted_call(), or counted_call_unseen() if the results of calls need not be
+ * checked.  Both usually count the call and call the node's own function. due_call() handles a call
+ * that begins a loop or is to be timed.
  */
 #include "postgres.h"
 
@@ -18,7 +17,7 @@
 /* Timed executions of this process. */
 static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
 
-/* NodeTimings of the current execution: the one whose wrapper was called last.  Size 0: none. */
+/* Address range of the NodeTimings of the execution whose wrapper was called last; size 0: none. */
 static TimingRange current_timings;
 
 void
@@ -109,7 +108,8 @@ call_other(PlanState *node)
 
 	/*
 	 * Another extension has let this node share another node's
-	 * instrumentation.  The server raises an error if both use its timer.
+	 * instrumentation.  If both nodes used its timer, the server would raise
+	 * an error.
 	 */
 	if (t != NULL && t->node != node)
 	{
@@ -125,9 +125,10 @@ call_other(PlanState *node)
 }
 
 /*
- * Temporary wrapper of a node whose function the server replaces during the node's first call.
- * That is a Hash Join directly below Gather, which becomes a parallel Hash Join.  The server times
- * its first call.  At the second call, this function installs the usual wrapper.
+ * Temporary wrapper of a parallel Hash Join directly below Gather.  Gather's first call makes the
+ * server replace the Hash Join's wrapper by a function of the server, which then times the Hash
+ * Join's first call.  During that call, begin() of a node below notices this, and installs
+ * resumed_call().  At the second call, resumed_call() installs the usual wrapper.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -198,14 +199,14 @@ server_call_function(const PlanState *node)
 	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
 }
 
-/* Called at a node's first call.  Installs again the wrappers that the server has replaced. */
+/* Called at a node's first call.  Reinstalls replaced wrappers of nodes below and above it. */
 static void
 begin(NodeTiming *t)
 {
 	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/* the timer was on in case another extension replaces the wrapper */
+	/* the timer was on for record_server_calls(), if wrappers are replaced */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -228,7 +229,7 @@ begin(NodeTiming *t)
 	}
 }
 
-/* Counts a call that returned no tuple.  The next call begins another loop. */
+/* Counts the call if it returned no tuple.  The next call then begins another loop. */
 static inline void
 record_result(NodeTiming *t, TupleTableSlot *slot)
 {
@@ -315,7 +316,7 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	return slot;
 }
 
-/* Publishes the counters at the start of a call, timed or not. */
+/* Publishes the counters for clock_running at the start of a call, whether it is timed or not. */
 static pg_noinline void
 watch_call(NodeTiming *t)
 {
@@ -397,7 +398,7 @@ due_call(PlanState *node)
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
 
-	/* live_remind() has set it to 0, so that this call publishes counters */
+	/* resumed_call() or live_remind() has set it to 0, see watch_call() */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
@@ -413,9 +414,9 @@ due_call(PlanState *node)
 
 /*
  * Fast path: counts a call that begins a loop.  Returns false if due_call() must handle the call.
- * That is so if the call is to be timed, or is the node's very first one, in which some nodes
- * rescan themselves.  It is also so if the end of the previous loop may have been missed, or if
- * loops are not detected; then first_skip is always 0.
+ * first_skip is 0 if the call is to be timed, if it is the node's very first one, in which some
+ * nodes rescan themselves, or if loops are not detected.  If a loop is active, the call may belong
+ * to it.  With INPUT_IF_BEGUN, end_loop() must check how the previous loop ended.
  */
 static inline bool
 count_first_call(NodeTiming *t)
@@ -432,8 +433,9 @@ count_first_call(NodeTiming *t)
 }
 
 /*
- * Returns whether another extension has explained the plan during a node's call.  The ended loops
- * must be restored before a rescan, as of a subplan or of the inner side of a nested loop.
+ * Returns whether another extension has explained the plan during a node's call, which ends the
+ * loops of all nodes.  The caller must then restore them before the next rescan of a node, for
+ * example of a nested loop's inner side.
  */
 static inline bool
 was_read_within(const NodeTiming *t)
@@ -520,7 +522,7 @@ counted_call_with_usage(PlanState *node)
 	return slot;
 }
 
-/* Wrapper for a node that executes shared subplans, or is the root of one. */
+/* Wrapper for the root of a subplan that several nodes execute, and for these nodes. */
 static TupleTableSlot *
 counted_call_with_uses(PlanState *node)
 {

@@ -1,6 +1,6 @@
 /*
- * The first ExecutorRun() of an execution decides whether it is timed, because by then all hooks of
- * ExecutorStart, before and after ours, have set instrument_options.
+ * The first ExecutorRun() of an execution decides whether it is timed, because by then the
+ * ExecutorStart hooks of all extensions have set instrument_options.
  */
 #include "postgres.h"
 
@@ -116,8 +116,8 @@ execution_of(const QueryDesc *desc)
 /*
  * Returns whether an error has ended an unfinished execution.  The error may have occurred between
  * two calls of ExecutorRun(), as in the body of a PL/pgSQL loop.  ROLLBACK and the end of the
- * session also end executions, by closing cursors.  A procedure's ROLLBACK cannot be distinguished
- * from an error.
+ * session are no errors, but also end executions, by closing cursors.  A procedure's ROLLBACK
+ * cannot be distinguished from an error.
  */
 static bool
 ended_by_error(const TimedExecution *execution)
@@ -287,7 +287,7 @@ is_explained(const QueryDesc *desc)
 
 /*
  * Begins or continues the timing of an execution before ExecutorRun().  Returns NULL if it is not
- * timed.  A plan has parallel workers only if it is executed to its end, or once.
+ * timed.  A plan can have parallel workers only if "count" is 0 or, before 18, if execute_once.
  */
 static pg_noinline TimedExecution *
 before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -314,7 +314,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 						   count == 0 || execute_once, is_short);
 }
 
-/* Called before and after an ExecutorRun() or ExecutorFinish() of a timed execution. */
+/* begin_part() and end_part() enclose an ExecutorRun() or ExecutorFinish() of a timed execution. */
 static void
 begin_part(TimedExecution *execution)
 {

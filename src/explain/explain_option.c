@@ -186,7 +186,7 @@ take_hooks(void)
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
-/* Sets markers that EXPLAIN prints in place of margins, unless it prints WAL usage itself. */
+/* Sets markers, see explain_output.c, unless EXPLAIN itself prints WAL usage. */
 void
 explain_option_finished(void)
 {

@@ -1,4 +1,4 @@
-/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (18 and later), and printed margins. */
+/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (PostgreSQL 18+), and printed margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
@@ -22,7 +22,7 @@ typedef struct ExplainAtWork
 	SampledRun *run;			/* timing of "desc", after its execution; or
 								 * NULL */
 	ExplainOption *option;		/* NULL: no option of clocktiming was given */
-	Markers		markers;		/* markers printed by EXPLAIN before 18 */
+	Markers		markers;		/* before 18: see explain_output.h */
 	int			marked_from;	/* position in the output from which markers
 								 * are replaced */
 } ExplainAtWork;

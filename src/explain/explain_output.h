@@ -10,11 +10,11 @@ typedef struct PlanNodeInfo
 	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
 	char	   *relation;		/* NULL if it scans or modifies none */
-	char	   *line;			/* line of EXPLAIN, without figures */
+	char	   *line;			/* its line in EXPLAIN without row counts */
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the nodes in EXPLAIN's order.  Rows must have been counted; ExecutorEnd() comes later. */
+/* Returns the nodes in EXPLAIN's order.  Call it before ExecutorEnd(), if rows were counted. */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -28,14 +28,15 @@ typedef struct TimedPlan
 	int			sampling;		/* 0: no sampling */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
-	double		plain_ms;		/* NaN if not measured */
+	double		plain_ms;		/* duration without counting and timing; NaN if
+								 * not measured */
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
 extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
 							ExplainFormat format);
 
-/* Write the lines that clocktiming adds to a node, and those of the summary. */
+/* Write the lines that clocktiming adds to a node, or to the summary of EXPLAIN's output. */
 extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 

@@ -15,7 +15,7 @@
 #include "explain/explain_query.h"
 #include "explain/plan_record.h"
 
-/* Ratio of two plain runs, without counting and timing, above which the longer one is ignored. */
+/* Ratio of two plain runs' durations above which the longer run is ignored. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -108,7 +108,7 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-/* Replaces the last run's times by the measured ones, and clears all figures derived from times. */
+/* Replaces the last run's times by those of earlier runs; clears figures derived from times. */
 static PlanEstimate *
 put_measured(ExplainedQuery *explained)
 {
@@ -314,7 +314,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* known for the last run only */
+	plan->preempted_ns = plan->besides_ns = 0;	/* unknown for the timed run */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;

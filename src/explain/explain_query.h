@@ -40,14 +40,14 @@ typedef struct ExplainedQuery
 	SampledRun	run;
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
-	double		full_ms;		/* duration of the run timed by the server */
+	double		full_ms;		/* duration of METHOD_FULL's timed run */
 	RunSeries	series;			/* sums over several runs */
 } ExplainedQuery;
 
 /*
- * Executes the query as often as the method requires.  With "verify", a plain run precedes each run
- * and sets plain_ms; for several runs it is the mean.  For a single run, a second plain run follows
- * after "finished", and plain_ms becomes the shorter duration.
+ * Executes the query as often as the method requires.  "verify" adds plain runs, which set
+ * plain_ms.  If "runs" is above 1, one precedes each run, and plain_ms is their mean.  Otherwise
+ * one is executed first and one after "finished", and plain_ms is the shorter duration.
  */
 extern void explain_query(ExplainedQuery *explained);
 

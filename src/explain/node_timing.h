@@ -14,7 +14,7 @@
 #define SAMPLING_DEFAULT		64
 #define MAX_OVERHEAD_DEFAULT	1.0
 
-/* Return the value if it is valid, else raise an error in which "name" is the parameter. */
+/* Return the value if it is valid, else raise an error about the parameter called "name". */
 extern int	sampling_check(const char *name, int64 sampling);
 extern double max_overhead_check(const char *name, double percent);
 
@@ -67,7 +67,7 @@ extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorde
 /* Writes the estimates into the server's instrumentation, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/* Return the place in the plan of a plan_node_id, or -1; and its estimate, or NULL. */
+/* Return a node's index in PlanEstimate.nodes, or -1; and its estimate, or NULL. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_estimate(const PlanEstimate *plan, int id);
 

@@ -239,9 +239,9 @@ parallel_timing_report(QueryDesc *desc)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The server would add the removed rows to the leader's when
-			 * Gather shuts down.  That may be before the leader makes its
-			 * estimates, or, below a Limit, within a timed call.
+			 * The record contains the removed rows.  The server would also add
+			 * them to the leader's when Gather shuts down: before the leader
+			 * makes its estimates or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}

@@ -56,10 +56,10 @@ is_subplan_read_to_end(const NodeTiming *t)
 }
 
 /*
- * Returns whether loops of a nested loop's inner side are derived from the number of rows of the
- * outer side.  Called for joins in which a match ends a loop of the inner side, so that its end is
- * not seen.  If all calls are timed, or the server counts usage and thereby loops, the loops are
- * detected directly.
+ * Returns whether the number of loops of a nested loop's inner side is derived from the number of
+ * rows of its outer side.  Called for joins in which a match ends a loop of the inner side, so that
+ * its end is not seen.  If all calls are timed, or if the server counts usage at each call and
+ * thereby loops, the loops are detected directly.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -143,8 +143,9 @@ node_kind(const QueryTiming *query, const PlanState *node)
 		return NODE_UNTIMED;
 
 	/*
-	 * The server's timer cannot be switched on during a call.  Another
-	 * extension's function is not replaced.
+	 * The node may be in a call.  Then the server's timer, which times
+	 * OUTPUT_WHOLE nodes, cannot be switched on.  A function that another
+	 * extension has installed is not replaced.
 	 */
 	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
 		return NODE_UNTIMED;
@@ -303,7 +304,8 @@ collect_uses(QueryTiming *query)
 
 /*
  * Sets the parent of each subplan to the node that calls it, and finds the shared subplans.  Calls
- * of a CTE in ExecutorFinish() belong to no node.  So such a CTE is shared even with one user.
+ * of a CTE in ExecutorFinish() belong to no node.  So such a CTE is treated as shared even if only
+ * one node uses it.
  */
 static void
 find_users(QueryTiming *query)
@@ -336,9 +338,9 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Prepares for counting the calls of shared subplans for each user.  Calls outside of all wrappers
- * of users are counted for the user without a wrapper.  If all users have wrappers, they are
- * counted for no user.
+ * Prepares for counting the calls of shared subplans for each user.  Calls that are not within a
+ * user's wrapper are counted for the user that has no wrapper.  If all users have wrappers, such
+ * calls are counted for no user.
  */
 static void
 share_subplans(QueryTiming *query)

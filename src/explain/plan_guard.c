@@ -113,7 +113,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* already installed by an outer query that is being measured */
+		/* unless an outer query that is being measured has installed it */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

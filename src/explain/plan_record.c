@@ -22,7 +22,7 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/* Sets a node's record from its samples.  "record" contains the server's counts. */
+/* Sets a node's record from its samples.  "record" already contains the server's counts. */
 static void
 record_samples(NodeTiming *t, NodeRecord *record)
 {
@@ -45,7 +45,7 @@ record_samples(NodeTiming *t, NodeRecord *record)
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	/* calls that vary by the node's type need no note about rare long ones */
+	/* if calls_vary, rare long calls are normal, so they are not reported */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	if (first->drawn.timed > 0)
@@ -62,8 +62,9 @@ record_samples(NodeTiming *t, NodeRecord *record)
 
 /*
  * Sets the record of a node whose wrapper was never called, from the server's times.  There are two
- * reasons.  The node may be a parallel Hash Join whose first call, which replaced its function,
- * returned no tuple.  Or another extension has replaced the wrapper by the server's function.
+ * reasons.  The node may be a parallel Hash Join whose wrapper was replaced, see resumed_call(),
+ * and whose first call returned no tuple.  Or another extension has replaced the wrapper by the
+ * server's function.
  */
 static void
 record_server_calls(const NodeTiming *t, NodeRecord *record)

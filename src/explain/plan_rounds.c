@@ -47,7 +47,7 @@
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* Size, in bytes, of memory at the heap's end: too large for a gap, too small for mmap(). */
+/* Size in bytes of a block at the heap's end: too large for free chunks, too small for mmap(). */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000
@@ -297,9 +297,9 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 
 /*
  * Executes the query twice without using the times, to fill caches, set hint bits and compile code.
- * The first execution also makes malloc() use the heap.  The second one is in the slowest mode, and
- * determines the number of executions in a block.  It keeps memory at the end of the heap
- * allocated, which prevents page faults, see doc/clocks.md.
+ * The first execution also makes malloc() use the heap, not mmap(), in later ones.  The second one
+ * is in the slowest mode, and determines the number of executions in a block.  It keeps memory at
+ * the end of the heap allocated, which prevents page faults, see doc/clocks.md.
  *
  * If the duration hardly suffices for two rounds, there is only one warm-up, and its time is used.
  */

@@ -1,6 +1,6 @@
 /*
- * The table of plan node types.  A node whose type is not in it is assumed to stop reading its
- * inputs before their end, and to have calls that vary.
+ * The table of plan node types.  Of a node whose type is not in it, the worst is assumed: it may
+ * stop reading its inputs before their end, and few of its calls may take most of the time.
  */
 #include "postgres.h"
 
@@ -151,7 +151,7 @@ plan_works_between(const PlanState *node, double rows)
 	{
 		case T_SortState:
 
-			/* tuplesort_get_stats() would change what EXPLAIN prints */
+			/* estimate: tuplesort_get_stats() would change EXPLAIN's output */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

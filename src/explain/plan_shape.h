@@ -9,7 +9,7 @@ typedef enum InputReading
 {
 	INPUT_MAY_STOP,				/* unknown; may stop before the end */
 	INPUT_READ_TO_END,			/* to the call that returns no tuple */
-	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
+	INPUT_IF_BEGUN,				/* to the end if the input is called twice */
 	INPUT_ENDED_BY_MATCH,		/* until the first match, often the first call */
 	INPUT_AS_NODE				/* to the end if the node is read to its end */
 } InputReading;

@@ -10,12 +10,12 @@
 typedef struct PlanQuery
 {
 	const char *text;			/* text of the statement */
-	const char *source_text;	/* text of the query, or of the prepared
+	const char *source_text;	/* the same; for EXECUTE, text of the prepared
 								 * statement */
 	PlannedStmt *plan;
 	ParamListInfo params;		/* of the query; NULL: none */
 	IntoClause *into;			/* table for the rows; NULL: discarded */
-	Oid			role;			/* owner of a materialized view; or InvalidOid */
+	Oid			role;			/* executing role; InvalidOid: the caller */
 	bool		writes;			/* the plan writes data, which is allowed */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* JIT compiles the plan */

@@ -109,8 +109,8 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 }
 
 /*
- * Returns whether a node has read this input to the end in its current loop, and the loop is not
- * newer than the node's latest timed call.
+ * Returns whether a node has read this input to the end in its current loop, and has begun no loop
+ * since its latest timed call.
  */
 static bool
 input_is_over(const NodeTiming *t, const NodeTiming *input)
@@ -124,8 +124,8 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 /*
  * Returns the prior weight of a node as the cause of a gap, see EXPLAINED_WEIGHT.  It is 0 if the
  * node cannot be the cause, for example because it had no untimed call since its latest timed one.
- * "open" is the node whose timed call lasted for the whole gap, or NULL.  "waited": the process has
- * slept in the gap.
+ * "t" is the node for whose timed call the clock was read.  "open" is the node whose timed call
+ * lasted for the whole gap, or NULL.  "waited": the process has slept in the gap.
  */
 static double
 gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, bool waited)
@@ -293,7 +293,7 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 
 /*
  * Handles a long time since the previous reading.  Subtracts the time of other processes, and
- * assigns the rest to nodes if it is a long gap.  Returns the reading.
+ * assigns the rest to nodes if it is a long gap.  Returns the reading minus off_ticks.
  */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
@@ -360,7 +360,7 @@ query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		pause = now_ticks() - query->last_reading;
 
-	/* a cursor's pause is not part of the query */
+	/* CPU usage during a cursor's pause is not part of the query's */
 	if ((double) pause > query->ask_ticks)
 		(void) ask_usage(query);
 	pause = now_ticks() - query->last_reading;

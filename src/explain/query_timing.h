@@ -28,10 +28,10 @@
 typedef struct NodeTimingOptions
 {
 	int			sampling;		/* one call in this many is timed; 0: none */
-	int			only_node;		/* only plan_node_id that is timed; -1: all */
+	int			only_node;		/* id of the only timed node; -1: all timed */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
-	bool		may_stop;		/* rows may be fetched in parts, or not all */
+	bool		may_stop;		/* the caller may pause or stop fetching */
 	bool		no_workers;		/* Gather nodes start no workers */
 	bool		late;			/* wrappers are installed during ExecutorRun() */
 } NodeTimingOptions;
@@ -48,7 +48,7 @@ typedef struct CallSample
 	double		ticks;			/* duration */
 	double		known;			/* known part of ticks */
 	CallsBelow	below;			/* work of the nodes below */
-	struct SubplanUse *use;		/* use of a shared subplan; else NULL */
+	struct SubplanUse *use;		/* caller of a shared subplan; else NULL */
 } CallSample;
 
 /*
@@ -60,7 +60,7 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
 	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
-	int64		before;			/* calls of the class when gap was last set */
+	int64		before;			/* the class's calls when gap was last set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
 										 * sums in batches, so that the
@@ -70,7 +70,7 @@ typedef struct CallClass
 	/* number and total duration of calls made while every call was timed */
 	int64		all_timed;
 	double		all_timed_sum;
-	double		latest_mean;	/* running mean of timed calls, with long gaps */
+	double		latest_mean;	/* running mean duration, with long gaps */
 
 	/* calls sampled at random: durations in ticks, without known parts */
 	CallSeries	drawn;
@@ -142,9 +142,10 @@ typedef struct SubplanUse
 typedef struct NodeTiming
 {
 	/* fields that first calls use: one cache line */
-	int64		first_skip;		/* first calls until the next timed one */
+	int64		first_skip;		/* number of untimed first calls to come */
 	int64		first_calls;	/* number of first calls */
-	int64		later_due;		/* later_calls() before the next timed call */
+	int64		later_due;		/* value of later_calls() before the next timed
+								 * one of these calls */
 	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
 								 * counted for INPUT_READ_TO_END, as each loop
@@ -171,14 +172,14 @@ typedef struct NodeTiming
 
 	double		calls_again;	/* calls after a loop's end, which begin no
 								 * loop but are in first_calls */
-	double		shown_rows;		/* written by record_show_counts() */
+	double		shown_rows;		/* added to instr by record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
-	ExecProcNodeMtd usage_call; /* counted_call, wrapped to count usage */
+	ExecProcNodeMtd usage_call; /* counted_call, wrapped for buffers and WAL */
 	ExecProcNodeMtd call;		/* usage_call, wrapped to count subplan uses */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
-	SubplanUse *use;			/* of a shared subplan: its present use */
-	SubplanUse *latest_use;		/* of a shared subplan: use of its latest call */
+	SubplanUse *use;			/* of a shared subplan's root: its caller now */
+	SubplanUse *latest_use;		/* of a shared subplan's root: latest caller */
 
 	/*
 	 * Total time, in ticks, of those calls of this node and of nodes below it
@@ -205,7 +206,7 @@ typedef struct NodeTiming
 	bool		was_called;		/* called before the wrapper was installed */
 	int			nuses;			/* of a subplan's root: number of nodes that
 								 * execute it */
-	bool		is_shared;		/* shared subplan: calls counted for each user */
+	bool		is_shared;		/* root of a shared subplan, see SubplanUse */
 	double		uses_ticks;		/* sum of the ticks of its uses */
 
 	/* the timed call that is active */
@@ -216,15 +217,16 @@ typedef struct NodeTiming
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
-/* Time outside of the root's calls, in ticks.  n times between calls were measured. */
+/* Time outside of the root's calls, in ticks.  "n" times between two calls were measured. */
 typedef struct OutsideCalls
 {
 	uint64		first_ticks;	/* start of the first call; 0: not timed */
 	uint64		last_ticks;		/* end of the last call; 0: not timed */
-	double		sum;			/* sum of the n times between calls */
+	double		sum;			/* sum of these n times */
 	double		sum_sq;			/* sum of their squares */
 	double		long_sum;		/* sum of long gaps outside of calls */
-	double		ends;			/* sum of times after the root's last calls */
+	double		ends;			/* sum of times from the root's last call to
+								 * ExecutorRun()'s end, and of ExecutorFinish() */
 	int64		n;
 } OutsideCalls;
 
@@ -246,10 +248,10 @@ typedef struct QueryTiming
 	double		max_overhead;
 	bool		may_stop;
 	bool		no_workers;
-	bool		all_timed;		/* sampling is 1; the gap is not adapted */
+	bool		all_timed;		/* sampling is 1: every call is timed */
 	bool		late;
 	const struct ExecutionWatcher *watcher; /* NULL: nothing is published */
-	uint64		publish_due;	/* first reading at which publish() is called */
+	uint64		publish_due;	/* reading from which on publish() is called */
 	struct LiveExecution *live; /* private to the watcher; or NULL */
 	volatile bool publish_now;	/* next call publishes, see watch_call() */
 
@@ -294,8 +296,8 @@ typedef struct QueryTiming
 	uint64		start_ns;		/* start of the run, by reference_ns() */
 	uint64		start_ticks;	/* the same, by the clock for timed calls */
 	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
-	bool		has_sentinel;	/* root's loop is active: query_was_read() */
-	bool		rewound;		/* rewound cursor: the root begins a loop */
+	bool		has_sentinel;	/* root was called, see query_was_read() */
+	bool		rewound;		/* cursor rewound: root will begin a loop */
 	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
 	uint64		stop_ns;		/* end of the run, by reference_ns() */
@@ -329,12 +331,12 @@ extern QueryTiming *timed_in_worker;
 
 extern void query_set_cost(QueryTiming *query, const CallCost *cost);
 
-/* Record the start of the run, the end of ExecutorRun(), and the end of ExecutorFinish(). */
+/* Record, in this order, the start of the run, the end of ExecutorRun(), of ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/* Excludes a pause before another ExecutorRun() ("again") or ExecutorFinish() from the run. */
+/* Ends a pause, which is no part of the run, before ExecutorFinish() or ("again") ExecutorRun(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
@@ -448,8 +450,8 @@ removed_rows(const NodeTiming *t)
 }
 
 /*
- * Called at the end of a loop.  If the call that returned no tuple was neither timed nor the loop's
- * first one, its result was not checked.  Counts it now.
+ * Called at the end of a loop.  With INPUT_IF_BEGUN, the results of calls are not checked, except
+ * of timed calls and of the first one.  So if an unchecked call has ended the loop, counts it now.
  */
 static inline void
 end_loop(NodeTiming *t)

@@ -25,7 +25,7 @@ typedef struct NodeSeries
 	TimeSeries	first;
 	TimeSeries	share;			/* share of the query's time, in percent */
 	int			processes;		/* maximum over runs */
-	double		calls;			/* sum over runs */
+	double		calls;			/* these six: sums over runs */
 	double		timed;
 	double		rows;
 	double		loops;
@@ -84,7 +84,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
-		/* also if unknown in this run, because the mean may be known */
+		/* also if self_unknown in this run, because the mean may be known */
 		if (plan->whole_ns > 0)
 			add_time(&sums->share, node->self_ns * percent,
 					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :

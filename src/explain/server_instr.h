@@ -65,7 +65,7 @@ extern double instr_call_ns(const NodeInstr *instr);
 /* Returns the counts of a worker; false if there is no such worker. */
 extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
-/* Removes a loop's only call; returns whether it returned a tuple; sets *ns to its duration. */
+/* Removes a loop's only call from the counts; returns whether it had a tuple; *ns: its duration. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */

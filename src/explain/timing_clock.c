@@ -12,7 +12,7 @@ bool		timing_by_counter = false;
 /* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/* Chooses by the rule and setting of PostgreSQL 19.  Changes nothing while a query is timed. */
+/* Chooses as timing_clock_source of PostgreSQL 19 does.  No change while a query is timed. */
 void
 timing_clock_choose(bool recent)
 {

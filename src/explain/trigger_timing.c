@@ -131,8 +131,9 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 /*
  * Attaches to the triggers of all relations.  The server opens some relations during the run:
  * partitions into which rows are routed, and those whose AFTER triggers fire for rows of a
- * partition.  If es_instrument requests timers then, the server times their triggers. es_instrument
- * would also make workers time nodes, so it is only set for plans without workers.
+ * partition.  If es_instrument requests timers when a relation is opened, the server times its
+ * triggers. es_instrument would also make workers time nodes, so it is only set for plans without
+ * workers.
  */
 void
 triggers_attach(QueryTiming *query)

@@ -13,8 +13,8 @@
  *
  * The number of executions to skip is drawn in advance, so that a skipped execution costs one
  * comparison and one decrement.  The number has a geometric distribution, which is memoryless.  A
- * backend may therefore draw it at any time, for example if its table has lost the class.  Backends
- * share p in shared memory.
+ * backend may therefore draw it again at any time, for example after another class has replaced the
+ * class in the backend's table.  Backends share p in shared memory.
  */
 #include "postgres.h"
 
@@ -41,7 +41,7 @@
 /* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
 
-/* Time in ns that a session may spend on new classes, besides max_overhead of its duration. */
+/* Time in ns that a session may spend on new classes, plus max_overhead percent of its duration. */
 #define NEW_ALLOWANCE_NS	5e6
 
 /*
@@ -51,7 +51,7 @@
  */
 #define AFTER_EFFECT		2.5
 
-/* Cost of a skipped execution, in ns, by bench/turns.  Subtracted from the allowed overhead. */
+/* Cost in ns of a skipped execution, measured by bench/turns.  Reduces the allowed overhead. */
 #define SKIPPED_NS	60
 
 /* Fraction of the allowed overhead that is always left for timing. */

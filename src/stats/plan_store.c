@@ -71,7 +71,7 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* Returns the mean time of executions timed as a whole over that of executions with timed nodes. */
+/* Returns the mean time of executions timed as a whole / that of executions with timed nodes. */
 static double
 plain_factor(const PlanEntry *entry)
 {

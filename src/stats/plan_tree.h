@@ -37,10 +37,13 @@ typedef struct PlanTree
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
-/* Returns a hash of each node's type, depth, relation and index, without costs, constants, OIDs. */
+/* Returns a hash of the nodes' types, depths, and names of relations and indexes. */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
-/* Write EXPLAIN's name of a node without the relation; return its index, or InvalidOid. */
+/*
+ * plan_node_type() writes EXPLAIN's name of a node, without the relation. plan_node_index() returns
+ * the OID of the node's index, or InvalidOid.
+ */
 extern void plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH]);
 extern Oid	plan_node_index(const Plan *plan);
 

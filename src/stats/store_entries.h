@@ -40,7 +40,7 @@ typedef struct NodeSlot
 	double		loops;
 	double		calls;
 	double		timed_calls;
-	double		begun;			/* sum of weights if the node was executed */
+	double		begun;			/* sum of weights of runs that executed it */
 	double		log_factor;		/* sum of log(rows_factor()) */
 	double		worst_factor;	/* largest rows_factor(); 0: none */
 } NodeSlot;
@@ -107,7 +107,7 @@ plan_times(const PlanEntry *entry)
 /* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
 extern void store_evict(int nslots);
 
-/* Creates an entry of zeros without nodes; returns NULL if the table is full or has this key. */
+/* Creates an entry without nodes; returns NULL if the hash table is full or has this key. */
 extern PlanEntry *store_new_entry(const PlanKey *key);
 
 /* Allocates nslots zeroed slots for an entry without nodes; returns false if fewer are free. */

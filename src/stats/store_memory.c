@@ -1,6 +1,6 @@
 /*
  * The postmaster writes pg_stat/clocktiming.stat when it exits without an error, even in an
- * immediate shutdown, but not if a killed process held the lock.  After reading the file, it
+ * immediate shutdown, but not if a killed process held store_lock().  After reading the file, it
  * removes the file, so that a crash does not restore outdated statistics.  If the file is invalid,
  * the statistics start empty.
  */
@@ -271,7 +271,7 @@ store_shmem_init(void)
 	if (IsBinaryUpgrade)
 		return;
 
-	/* the postmaster saves at exit and loads now, also after a crash */
+	/* done at start, and again after a crash, which resets exit callbacks */
 	if (!IsUnderPostmaster)
 		on_shmem_exit(store_save, (Datum) 0);
 	if (!found)

@@ -56,7 +56,7 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Inserts a node into a sorted array of n elements, of which it keeps "most"; returns new n. */
+/* Inserts a node into n nodes sorted by self time, of which it keeps "most"; returns the new n. */
 static int
 insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {

@@ -19,7 +19,7 @@ typedef struct WorstNode
 	NodeSlot	node;
 } WorstNode;
 
-/* Writes the nodes of a user (0: all users) with the longest self times; returns their number. */
+/* Writes up to "most" nodes of a user (0: all) with the longest self times; returns the number. */
 extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
 
 /* Number of plans, and evictions since the last reset. */
