@@ -9,7 +9,7 @@
 #include "core/reference.h"
 
 #define CALIBRATION_S		0.05
-#define CALIBRATION_TRIES	21	/* brackets for a reading at each end */
+#define CALIBRATION_TRIES	21	/* brackets at each end of the calibration */
 #define BELIEVED_PPM		100.0	/* see counter_consider() */
 
 static uint64_t (*counter_read) (void);

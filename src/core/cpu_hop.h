@@ -27,7 +27,7 @@ extern int	pin_to_cpu(int cpu);
 
 #endif
 
-/* Result of a comparison.  The lead is what the other CPU's clock is ahead of this CPU's. */
+/* Result.  The lead is the time by which the other CPU's clock is ahead of this CPU's. */
 typedef struct CpuHop
 {
 	int			cpus;			/* number of CPUs that the thread may use */

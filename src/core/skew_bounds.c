@@ -176,7 +176,7 @@ skew_result(const SkewSide *first, const SkewSide *second)
 			from_below = -greatest_of_batches(a);
 			from_above = greatest_of_batches(b);
 		}
-		/* the order differs if the sides saw the offset at different times */
+		/* if the offset changes, from_below may be above from_above */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}
