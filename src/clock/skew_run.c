@@ -333,7 +333,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
-/* Compares a CPU with the first one until end_ns, or up to SEEN_NS longer, until bounds exist. */
+/* Compares a CPU with the first one until end_ns; without bounds, for up to SEEN_NS longer. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

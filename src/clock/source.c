@@ -115,7 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/* always readable; the first reading is left to the run */
+	/* the system clock can always be read, so it needs no test */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
