@@ -77,7 +77,7 @@ typedef struct SkewShared
 
 	/* written by the worker */
 	PGPROC	   *worker;
-	double		reading_ns;		/* cost of a reading on that CPU */
+	double		reading_ns;		/* cost of a reading on "cpu" */
 	int			failure;		/* errno or CLOCK_FORBIDDEN; 0: none */
 	int			done;			/* number of the latest order carried out */
 } SkewShared;

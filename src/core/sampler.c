@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* replaces a wide pair by an accurate one; confirms a finding by another */
+	/* replaces a wide pair by an accurate one; confirms findings by a second */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

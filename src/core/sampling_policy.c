@@ -173,7 +173,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* at probability 1, k does not grow; nor does it fall far below "least" */
+	/* limits k: no growth at probability 1, no fall far below the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);

@@ -33,8 +33,8 @@ typedef struct SamplingPolicy
 
 	/* sums over recent batches, with weights that decrease with age */
 	double		elapsed;		/* ticks that have passed */
-	double		seen;			/* ticks in calls of classes with a batch */
-	double		calls;			/* number of these calls, timed or not */
+	double		seen;			/* estimated ticks in calls, timed or not */
+	double		calls;			/* number of these calls */
 	double		demand;			/* number of calls to time if k were 1 */
 } SamplingPolicy;
 

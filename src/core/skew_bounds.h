@@ -68,7 +68,6 @@ typedef struct SkewSide
 	SkewFound	found;
 } SkewSide;
 
-/* Results of both sides. */
 typedef struct SkewResult
 {
 	bool		known;			/* both bounds exist */
