@@ -32,7 +32,7 @@
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/* Longest sequence of equal readings that is not a stall: those of two successive instants. */
+/* Longest row of equal readings that a running clock may show: those of two successive instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -147,7 +147,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 	tally_init(run->tally);
 }
 
-/* Selects the clock that times readings after a sleep.  The counter needs no data in the caches. */
+/* Selects the clock that times readings after sleeps.  Prefers the counter: it needs no caches. */
 void
 prepare_stopwatch(SamplerRun *run)
 {

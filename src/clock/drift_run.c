@@ -13,7 +13,7 @@
 #include "clock/wait.h"
 #include "core/stats.h"
 
-/* Limits of the number of pairs, which are evenly spaced.  A run lasts until it has MIN_PAIRS. */
+/* Limits of the number of pairs, evenly spaced.  A run is prolonged until it has MIN_PAIRS. */
 #define MAX_PAIRS		1000
 #define MIN_PAIRS		30
 
@@ -24,7 +24,7 @@
 /* Ratio of a bracket's width to the median width, above which the bracket is rejected. */
 #define WIDE_BRACKET	1.5
 
-/* Maximum number of brackets per observation; one nearly as narrow as the narrowest is the last. */
+/* Maximum number of brackets per observation.  One that is narrow enough is the last. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -34,7 +34,7 @@ typedef struct DriftRun
 	const ClockReference *reference;
 	double		resolutions_ns; /* sum of both clocks' resolutions */
 
-	/* a step is stored in the pair after it, which may not exist yet */
+	/* the n pairs so far; pairs[n] receives steps after the last of them */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
 	double		stepped_ns;		/* sum of steps so far */
@@ -100,7 +100,7 @@ compare_first(ComparedClock *clock, const ClockSource *source,
 	clock->first = compare(clock, reference);
 }
 
-/* Return advances between two pairs.  Integers, as doubles lose digits of times since 1970. */
+/* Returns the clock's advance.  Subtracts integers: as doubles, times since 1970 lose digits. */
 static double
 clock_advance_ns(const ComparedClock *clock, const ReferencePair *from, const ReferencePair *to)
 {
@@ -253,8 +253,8 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 
 /*
  * Fits a line through the pairs.  Sets *half_width to the larger of two estimates of half of the
- * confidence interval of the slope.  One is the scatter of batches of pairs.  The other one is a
- * bound from the brackets' widths and the uncertainty of the steps.  A delay before or after the
+ * confidence interval of the slope.  One is from the scatter of batches of pairs.  The other one is
+ * a bound from the brackets' widths and the uncertainty of the steps.  A delay before or after the
  * reading widens the bracket, and moves its middle by at most half of the delay (Mills, IEEE
  * Transactions on Communications 39(10), 1991, on NTP's clock filter).  The bound is needed because
  * delays that last for the whole run cause no scatter.

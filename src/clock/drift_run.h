@@ -1,5 +1,5 @@
 /*
- * Compares clocks with a reference over a longer time: the drift of one, or the advance of several.
+ * Compares clocks with a reference over a long time: the drift of one, or the advance of several.
  * The kernel's clock determines the duration, so that a run ends even if the reference stands
  * still.
  *

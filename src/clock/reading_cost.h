@@ -1,4 +1,4 @@
-/* Measures the cost of a reading, in a loop; for source NULL, that of the cheapest system call. */
+/* Measures the cost of a reading, in a loop; for source NULL, that of a cheap system call. */
 #ifndef CLOCKTIMING_READING_COST_H
 #define CLOCKTIMING_READING_COST_H
 
@@ -27,10 +27,11 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * Measures "most" samples of each of n series, and returns their number.  Divides the duration into
- * as many equal parts.  Each sample is the median cost of the batches in one part, of at least one
- * batch.  Reports progress under the label.  If the label is NULL, each sample is one batch, and
- * there are as many as the duration allows, but not more than "most".  Can be cancelled.
+ * Measures "most" samples of each of n series.  Divides the duration into as many equal parts.
+ * Each sample is the median cost of the batches in one part, of at least one batch.  Reports
+ * progress under the label.  If the label is NULL, each sample is one batch, and the samples end
+ * with the duration, but not before the tenth.  Returns the number of samples of a series.  Can be
+ * cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,
 								 const char *label);

@@ -162,7 +162,6 @@ sample_to_datum(const ClockSample *sample)
 	bytea	   *stored;
 
 	initStringInfo(&buf);
-	/* space for the varlena header */
 	appendStringInfoSpaces(&buf, VARHDRSZ);
 	sample_encode(&buf, sample, false);
 	stored = (bytea *) buf.data;

@@ -77,7 +77,7 @@ typedef struct SkewShared
 
 	/* written by the worker */
 	PGPROC	   *worker;
-	double		reading_ns;		/* cost of a reading on that CPU */
+	double		reading_ns;		/* cost of a reading on "cpu" */
 	int			failure;		/* errno or CLOCK_FORBIDDEN; 0: none */
 	int			done;			/* number of the latest order carried out */
 } SkewShared;
@@ -333,7 +333,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
-/* Compares a CPU with the first one until end_ns, or up to SEEN_NS longer, until bounds exist. */
+/* Compares a CPU with the first one until end_ns; without bounds, for up to SEEN_NS longer. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

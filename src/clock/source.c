@@ -115,7 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/* always readable; the first reading is left to the run */
+	/* the system clock can always be read, so it needs no test */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
@@ -289,7 +289,7 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
-/* A counter as the reference.  Counted from counter_start, because larger products lose digits. */
+/* The counter that is the reference.  Ticks count from counter_start, to lose no digits. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

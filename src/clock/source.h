@@ -16,7 +16,7 @@
 /* Returns NULL if the clock can be read now, else the reason why not.  May calibrate for 50 ms. */
 extern const char *clock_source_why_not(const ClockSource *source);
 
-/* The following functions may only be called if clock_source_why_not() returns NULL. */
+/* The next three functions may only be called if clock_source_why_not() returns NULL. */
 
 /* Returns the name of the instruction, or of the system call and its clock. */
 extern const char *clock_source_reads(const ClockSource *source);

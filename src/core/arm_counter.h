@@ -16,7 +16,6 @@ extern const char *arm_counter_why_not(void);
 /* Returns the counter's frequency; NULL if it may not be read.  See counter.h for wait(). */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
-/* Evidence for judging the counter. */
 typedef struct ArmEvidence
 {
 	const char *why_not;		/* arm_counter_why_not() */

@@ -5,13 +5,13 @@
 #include "core/call_series.h"
 #include "core/stats.h"
 
-/* A stratum with fewer timed calls pools its variance with the previous one's. */
+/* A stratum with fewer timed calls than this pools its variance with the previous stratum's. */
 #define MIN_TIMED		16
 
 /*
- * Number of steps from 0 to 1 in the prior distribution of a node's share of long gaps.  Usually
- * one node caused all gaps.  So the share 1 has the weight p, and the share 0 has the weight 1 - p,
- * where p is the prior probability.  The shares between them have a total weight of p (1 - p).
+ * long_gap_share() computes with this many steps of the share from 0 to 1.  Usually one node caused
+ * all gaps.  So the share 1 has the prior weight p, the argument "prior", and the share 0 has the
+ * weight 1 - p.  The shares between them have a total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -102,7 +102,7 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* enlarged, so that 1.96 standard errors are the margin by Student's t */
+	/* enlarged: the margin, 1.96 standard errors, must be that by Student's t */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);
@@ -171,7 +171,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/* if a count varies, its sum of squares is at least 1/2 */
+				/* squared deviations of integers add up to 0 or >= 1/2 */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;
@@ -252,9 +252,10 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		if (products[i][i] < 0.5 && missing[i] > 0)
 		{
 			/*
-			 * The count does not vary in the sample, so its slope is unknown.
-			 * The slope is at most the mean time of the node's calls. Without
-			 * long gaps, assumes half of it; else at most the gaps' time.
+			 * The count does not vary in the sample, so its slope is unknown,
+			 * but at most the mean time of the node's calls. Without long
+			 * gaps, assumes half of this mean. With them, assumes the whole
+			 * mean, but adds at most the gaps' time.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

@@ -26,14 +26,14 @@ typedef struct CallsBelow
 	int64_t		n[N_BELOW];
 } CallsBelow;
 
-/* Sums of products of two counts below.  In row and column CALL_TIME, a call's time is a factor. */
+/* Sums of products of two counts below.  The index CALL_TIME stands for the call's time instead. */
 #define CALL_TIME	N_BELOW
 
 typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
  * A stratum: successive calls with the same probability of being timed.  The time of a call
- * excludes its known part, which is the time of calls below that were all timed.
+ * excludes its known part: calls of nodes below that were made while every call was timed.
  */
 typedef struct CallStratum
 {
@@ -56,7 +56,7 @@ typedef struct CallSeries
 
 	/* sums over closed strata, for the regression of times on counts below */
 	CallProducts products;		/* of deviations from the stratum's means */
-	CallProducts weighted;		/* the same, with the variance's weights */
+	CallProducts weighted;		/* the same, weighted as in "variance" */
 	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
 	/* input: time of long gaps in which untimed calls may have been long */
@@ -82,11 +82,12 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
 /*
- * A long gap is a long time without a reading of the clock; an untimed call of the node may have
- * caused it.  Returns the share of the long gaps that the node has caused, and sets its standard
- * error.  "prior" is the prior probability that the node caused all of them.  "seen" is the number
- * of long gaps within its timed calls.  "expected" is the number expected there if the node caused
- * all of them.  "certain" is the number expected there from gaps that the node certainly caused.
+ * A long gap is a long time without a reading of the clock.  Some were certainly in an untimed call
+ * of the node; others, the hidden ones, may have been.  Returns the share of the hidden gaps that
+ * the node has caused, and sets its standard error.  "prior" is the prior probability that the node
+ * caused all of them.  "seen" is the number of long gaps within the node's timed calls.  "certain"
+ * is the part of this number that is expected because of the gaps certainly in untimed calls, and
+ * "expected" the part that is expected if the node caused all hidden gaps.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

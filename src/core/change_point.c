@@ -4,14 +4,14 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Subtracted from each deviation.  Half of log 1.3 finds a change by 1.3 with the fewest values. */
+/* Subtracted from log(value / level).  Half of log 1.3 detects a factor of 1.3 most quickly. */
 #define SLACK			0.131
 
-/* Limit of a sum, and the most that one value adds to it: a single outlier is no change. */
+/* Limit of a sum; limit of what one value adds to it, about half: a single outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* The level follows a new value with at least this weight, by at most this deviation. */
+/* A value moves the level by this share of its deviation or more; FOLLOW_MOST limits deviations. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
@@ -122,7 +122,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
 	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
 	{
-		/* of two medians, uses the one that is nearer to the normal level */
+		/* for even n, uses the middle value nearer to the normal level */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
 		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	}

@@ -17,7 +17,6 @@
 /* Number of values from which the first level is learnt. */
 #define CHANGE_LEARN	6
 
-/* A cumulative sum. */
 typedef struct ChangeSum
 {
 	double		sum;
@@ -37,13 +36,12 @@ typedef struct ChangePoint
 	double		recent[CHANGE_RECENT];	/* logarithms of values, latest first */
 } ChangePoint;
 
-/* A detected change. */
 typedef struct Change
 {
 	bool		ended;			/* the previous change is over */
 	bool		began;			/* a new change has begun */
-	double		before;			/* level before it, in the unit of the values */
-	double		after;			/* level after it, in the same unit */
+	double		before;			/* previous level, in the unit of the values */
+	double		after;			/* new level, in the same unit */
 	int			run;			/* number of values that showed the change */
 } Change;
 

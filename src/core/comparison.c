@@ -6,7 +6,7 @@
 #include "core/comparison.h"
 #include "core/stats.h"
 
-/* If all values are below TINY_DATA, they are multiplied by 2^TINY_SCALE; squares would be 0. */
+/* Values that are all below TINY_DATA are scaled by 2^TINY_SCALE: otherwise, squares would be 0. */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
@@ -17,7 +17,7 @@
 #define TABLE_WIDTH		13		/* largest width of a column, as in ministat */
 #define TABLE_DIGITS	8		/* significant digits of a number */
 
-/* Symbols of data sets and of their overlaps, by ComparePlot's numbers. */
+/* Symbols of data sets and of their overlaps.  The index is the OR of the data sets' numbers. */
 static const char symbols[] = " x+*%#@O";
 
 static void

@@ -63,7 +63,7 @@ typedef struct CompareTest
 	double		difference;		/* mean of b minus mean of a; or the shift */
 	double		low;			/* interval of the difference, or NAN */
 	double		high;
-	double		margin;			/* half of the interval; 0: COMPARE_NO_TEST */
+	double		margin;			/* half of interval; 0 for COMPARE_NO_TEST */
 	double		percent;		/* difference in percent of a's mean or median */
 	double		margin_percent; /* half of the interval of "percent" */
 	double		pooled_stddev;	/* of Student's test; NAN for others */
@@ -75,9 +75,9 @@ typedef struct CompareTest
 /*
  * Compares two independent data sets, for which compare_summary() has been called.  By COMPARE_RANK
  * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
- * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The interval of
- * "percent" includes the error of a's mean or median: it is computed after multiplying a's data by
- * the ratio of the two means or medians.
+ * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The divisor of
+ * "percent", a's mean or median, has an error, too.  So the interval of "percent" is that of the
+ * difference between b and a multiplied by r, where r is the ratio of the two means or medians.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
@@ -89,7 +89,7 @@ extern const char *compare_verdict(const CompareTest *test);
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
  * plot, a table, and the test of each data set against the first.  Data sets are numbered from 1.
  * Where they overlap, their numbers are combined by OR, which gives the number of the symbol.  Bars
- * below the plot extend by one standard deviation from the mean A.  M marks the median.
+ * below the plot extend by one standard deviation from A, the mean.  M is the median.
  */
 typedef struct ComparePlot
 {

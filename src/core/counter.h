@@ -30,8 +30,8 @@ typedef struct CounterFrequency
 } CounterFrequency;
 
 /*
- * Measures the frequency by comparing the counter with the reference for 50 ms.  Calls wait() to
- * sleep until then; wait() may leave by longjmp().
+ * Measures the frequency by comparing the counter with the reference for 50 ms.  Meanwhile, calls
+ * wait() to sleep; wait() may leave by longjmp().
  */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));

@@ -29,7 +29,7 @@ pin_to_cpu(int cpu)
 	return allow_cpus(&set);
 }
 
-/* Returns the n-th CPU of a set, not counting "home"; -1: none. */
+/* Returns the n-th CPU of a set, counted from 0 and without "home"; -1: none. */
 static int
 other_cpu(const CpuSet *set, int home, unsigned int n)
 {

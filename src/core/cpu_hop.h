@@ -27,7 +27,7 @@ extern int	pin_to_cpu(int cpu);
 
 #endif
 
-/* Result of a comparison.  The lead is what the other CPU's clock is ahead of this CPU's. */
+/* Result of cpu_hop().  The lead is how far the other CPU's clock is ahead of this CPU's. */
 typedef struct CpuHop
 {
 	int			cpus;			/* number of CPUs that the thread may use */

@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* this thread has run, so a 0 shows that the kernel does not count */
+	/* a running thread has had a time slice if the kernel counts them */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
@@ -91,10 +91,10 @@ cpu_usage_after(void)
 }
 
 /*
- * If the thread has not waited for anything else, other processes had the CPU during all of the
- * time off the CPU.  This includes other virtual machines, which the scheduler's counter does not
- * show.  If the thread has waited, the scheduler's counter shows the time of other processes.
- * Without that counter, the time off the CPU is divided in the ratio of preemptions and waits.
+ * If the thread has waited only for the CPU, other processes had the CPU during all of the time off
+ * the CPU.  This includes other virtual machines, which the scheduler's counter does not show.  If
+ * the thread has waited for something else, too, that counter shows the time of other processes.
+ * Without the counter, the time off the CPU is divided in the ratio of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

@@ -11,7 +11,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Return the usage before and after some work, without most of the CPU time of these calls. */
+/* Return the usage before and after some work; the difference contains little of these calls. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

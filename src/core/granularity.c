@@ -21,11 +21,11 @@
 #define ROUNDING		1.25	/* largest deviation from a multiple, in ticks */
 #define REAL_AGREEMENT	0.95	/* share of advances within that deviation */
 
-/* Candidates for the period are tested by differences between advances, the short ones first. */
+/* Candidates for the period are tested by differences between advances, short differences first. */
 #define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
-#define PERIODS			4		/* longest difference at first, in periods */
-#define MIN_DIFFERENCES	32		/* smallest number of differences at first */
-#define MIN_RESULTANT	0.6		/* smallest result of fit_frequency() */
+#define PERIODS			4		/* first test: longest difference in periods */
+#define MIN_DIFFERENCES	32		/* first test: least number of differences */
+#define MIN_RESULTANT	0.6		/* least accepted result of fit_frequency() */
 
 static int
 compare_uint64(const void *a, const void *b)
@@ -86,8 +86,8 @@ robust_gcd(const uint64_t *value, int n)
 }
 
 /*
- * Writes, for each value, at most one difference to a larger value that is above width / 2 and at
- * most width.  Returns the number of differences.
+ * For each value, writes at most one difference to a larger value.  The differences are above width
+ * / 2 and at most width.  Returns the number of differences.
  */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
@@ -163,7 +163,7 @@ confirmed_period(const uint64_t *value, int n, double frequency)
 		if (multiple >= 1 && fabs(length[i] - multiple / frequency) <= ROUNDING)
 			multiples[agreeing++] = (uint64_t) multiple;
 	}
-	/* the clock may advance by several periods at a time */
+	/* the step is several periods if the multiples have a common divisor */
 	return agreeing < REAL_AGREEMENT * n ? 0 : (double) robust_gcd(multiples, agreeing) / frequency;
 }
 

@@ -85,7 +85,7 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
 	if (!rate->agreed)
 	{
-		/* the interval may have the nearest neighbour's rate */
+		/* neighbours disagree; the interval may have the nearest one's rate */
 		Rate		nearest = {rates[0], doubts[0], true};
 		Excess		excess = excess_over(&jumps->recent[i], &nearest, RATE);
 
@@ -110,8 +110,8 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 	jumps->unexplained_ns = 0;
 
 	/*
-	 * Only what the readings do not show is a lag.  They show a backward step
-	 * minus the time between them, so the step may be larger by passed_ns.
+	 * A lag is the part of a backward step that readings do not show.  They
+	 * show the step minus the time between them, at most passed_ns.
 	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{
@@ -165,7 +165,8 @@ smaller(Excess a, Excess b)
  * themselves, the nominal rate replaces theirs.  In two cases, the excess over the nominal rate
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
- * - NTP does not explain the rate of a side.  Exception: both sides and the interval have it.
+ * - NTP does not explain the rate of a side.  Exception: both sides have the same rate, and the
+ *   interval does not have the nominal rate either.
  */
 static void
 judge(Jumps *jumps, int i)

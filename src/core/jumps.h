@@ -19,7 +19,7 @@ typedef struct JumpsInterval
 	double		passed_ns;		/* advance of the reference */
 	double		lead_ns;		/* advance of the clock minus passed_ns */
 	double		doubt_ns;		/* bound of the error of lead_ns */
-	double		backward_ns;	/* sum of steps from a reading to a lower one */
+	double		backward_ns;	/* sum of decreases from a reading to the next */
 } JumpsInterval;
 
 /* Number of steps of one kind, and the largest one. */
@@ -32,7 +32,7 @@ typedef struct JumpsCount
 typedef struct Jumps
 {
 	/* input */
-	bool		nominal;		/* the clock's rate is the reference's */
+	bool		nominal;		/* expects a constant lead, ignores neighbours */
 
 	/* called for each step, whose error is at most bound_ns; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
@@ -41,7 +41,7 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* backward steps, without backward_ns */
+	JumpsCount	lags;			/* backward steps beyond backward_ns */
 	double		backward_max_ns;	/* largest step included in backward_ns */
 
 	/* internal: the latest intervals, oldest first */
@@ -64,7 +64,7 @@ extern void jumps_end(Jumps *jumps);
 typedef struct JumpsPair
 {
 	double		time_ns;		/* time on the reference */
-	double		lead_ns;		/* lead of the clock minus the steps before */
+	double		lead_ns;		/* lead of the clock without earlier steps */
 	double		bound_ns;		/* error bound of the observed lead */
 	double		doubt_ns;		/* error bound of the subtracted steps */
 	int64_t		number;			/* used by the caller only */

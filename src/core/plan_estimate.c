@@ -27,7 +27,7 @@ inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 }
 
-/* Returns the margin of the time of these calls due to the error of inside_ns_of(). */
+/* Returns the margin of the time of this many calls that is due to the error of inside_ns_of(). */
 static double
 inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
 {
@@ -143,8 +143,9 @@ add_records(PlanEstimate *plan)
 }
 
 /*
- * Subtracts from each node the cost of timing the calls below it, in the first n nodes by "nth".  A
- * Gather's time excludes its workers' calls, so only the leader's cost is subtracted from it.
+ * Subtracts from each node's time the cost of timing the calls below it.  n is the result of
+ * link_nodes().  A Gather's time excludes its workers' calls, so only the leader's cost is
+ * subtracted from it.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -160,7 +161,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 		if (whole != NULL)
 		{
-			/* below_ns has already been subtracted from the shared node */
+			/* below_ns has already been subtracted from whole->total_ns */
 			node->below_ns = whole->below_ns *
 				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
@@ -182,7 +183,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 /*
  * Links the children of each node.  Orders the nodes by setting "nth": a node follows its parent,
- * and a shared node follows its parts.  Returns the number of ordered nodes.
+ * and the root of a shared subplan follows its NODE_PARTs.  Returns the number of ordered nodes.
  */
 static int
 link_nodes(PlanEstimate *plan)
@@ -352,7 +353,7 @@ reconcile(PlanEstimate *plan, int n)
 
 /*
  * Returns the margin of a node's time, from its sampling variance and the margin due to costs.  It
- * is at least change_ns, a change of the time by reconciling that these two do not explain.
+ * is at least change_ns, by which reconcile() has changed the time.
  */
 static double
 margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns,
@@ -426,7 +427,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	node->self_cost_margin_ns = hypot(inside_ns, COST_UNCERTAINTY * cost_ns);
-	/* smaller changes correct the calls' times and hardly make the self time less certain */
+	/* ignores a change of less than half of self_ns: it adds little error */
 	if (fabs(change_ns) < node->self_ns / 2)
 		change_ns = 0;
 	node->self_margin_ns = margin(plan, node, variance, node->self_cost_margin_ns, change_ns);

@@ -20,8 +20,8 @@ typedef struct CallCost
 								 * includes */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* the same if its result is not checked */
-	double		outside_ns;		/* cost between a timed call and the next call */
+	double		unseen_ns;		/* counted_ns if the call's result is ignored */
+	double		outside_ns;		/* cost within the time between two calls */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
 	double		server_ns;		/* timed_ns of a call timed by the server */
 	double		ticks_per_ns;	/* approximate rate of the timing clock */
@@ -33,7 +33,7 @@ typedef enum NodeKind
 	NODE_SAMPLED,				/* a sample of its calls is timed */
 	NODE_WHOLE,					/* the server times each loop as a whole */
 	NODE_UNTIMED,				/* no call is timed */
-	NODE_PART					/* the calls by one of a subplan's callers */
+	NODE_PART					/* no node: a subplan's calls by one caller */
 } NodeKind;
 
 /* Counts and times of a node in one process. */
@@ -43,8 +43,8 @@ typedef struct NodeRecord
 	int64_t		timed;			/* number of timed calls */
 	double		rows;
 	double		loops;
-	double		total_ns;		/* estimate for all calls, with inside_ns */
-	double		first_ns;		/* estimate for the first calls of loops */
+	double		total_ns;		/* estimated time of calls, with inside_ns */
+	double		first_ns;		/* estimated time of loops' first calls */
 	double		variance;		/* sampling variance of total_ns */
 	double		removed[2];		/* the server's nfiltered1, nfiltered2 */
 	double		part_ns;		/* NODE_PART: measured time; NAN: unknown */
@@ -96,8 +96,9 @@ typedef struct NodeEstimate
 	/* set by link_nodes(): indexes of nodes */
 	int			child;			/* first child; -1: none */
 	int			sibling;		/* next sibling; -1: none */
-	int			nth;			/* nodes[i].nth is the i-th; parents first */
-	int			waits_for;		/* number of its parts not yet ordered */
+	int			nth;			/* nodes[i].nth is the index of the i-th node
+								 * in an order with parents before children */
+	int			waits_for;		/* shared: its NODE_PARTs not yet ordered */
 
 	double		own_variance;	/* variance of total_ns due to sampling */
 	double		variance;		/* the same, and due to COST_UNCERTAINTY */
@@ -107,7 +108,7 @@ typedef struct NodeEstimate
 	/* used by reconcile() */
 	bool		full;			/* its children take all of its time */
 	double		given_ns;		/* total_ns before reconcile() */
-	double		joint_ns;		/* total_ns combined with its children's */
+	double		joint_ns;		/* given_ns; if full, combined with sum_ns */
 	double		joint_variance;
 	double		sum_ns;			/* sum of its children's joint_ns */
 	double		sum_variance;	/* variance of sum_ns */
@@ -117,7 +118,7 @@ typedef struct NodeEstimate
 
 typedef struct PlanEstimate
 {
-	int			nnodes;			/* number of nodes without NODE_PARTs */
+	int			nnodes;			/* number of nodes, without the NODE_PARTs */
 	int			nparts;			/* number of NODE_PARTs, after the nodes */
 	int			nworkers;
 	NodeEstimate *nodes;		/* in any order, but the root first */
@@ -130,7 +131,7 @@ typedef struct PlanEstimate
 	bool		as_it_is;		/* totals are not reconciled */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		besides_ns;		/* part of run_ns: timing costs of no node */
+	double		besides_ns;		/* part of run_ns: timing outside of nodes */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
 

@@ -7,7 +7,7 @@
 /*
  * Returns -log(u) for the uniform u = (k + 1/2) / n.  In the upper half, u needs one bit more than
  * a double has, and may be rounded to 1, whose logarithm is 0.  So the upper half is computed by
- * log1p() from 1 - u. k is an integer, which changes the mean by less than 2^-53.
+ * log1p() from 1 - u.  As u has only n = 2^53 values, the mean differs from 1, by less than 2^-53.
  */
 double
 random_exponential(uint64_t *state)

@@ -33,12 +33,12 @@ extern double rank_difference(const RankSets *sets, int64_t k);
 extern double rank_shift(const RankSets *sets);
 
 /*
- * Result of the test that neither set tends to be above the other (Mann and Whitney, Ann. Math.
- * Stat. 18, 1947).  The confidence interval of the shift reaches from the k-th smallest to the k-th
- * largest difference.  For few distinct values (RANK_EXACT_BELOW), both are exact, and the interval
- * excludes 0 exactly if p_value < "outside".  Otherwise they are normal approximations, corrected
- * for continuity and for ties.  The correction of k ignores ties between the sets, which nearly any
- * shift removes.
+ * Result of the test of the hypothesis that neither set tends to be above the other (Mann and
+ * Whitney, Ann. Math. Stat. 18, 1947).  The confidence interval of the shift reaches from the
+ * k-th smallest to the k-th largest difference.  For few distinct values (RANK_EXACT_BELOW),
+ * p-value and interval are exact, and the interval excludes 0 if and only if p_value < "outside".
+ * Otherwise they are normal approximations, corrected for continuity and for ties.  The correction
+ * of k ignores ties between the sets, which nearly any shift removes.
  */
 typedef struct RankTest
 {

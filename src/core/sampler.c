@@ -29,7 +29,7 @@
 
 /* Number of brackets that are read for a ReferencePair.  The narrowest one is used. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* maximum between blocks, until one is narrow */
+#define BRACKETS_WITHIN	25		/* limit between blocks; ends at a narrow one */
 
 /*
  * Parameters for learning the clock's rate relative to the reference.  The rates may differ because
@@ -46,7 +46,7 @@
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
-/* Number of readings of the stopwatch, of which the shortest is the stopwatch's own duration. */
+/* Number of measurements of the stopwatch's own duration.  The shortest one is used. */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* replaces a wide pair by an accurate one; confirms a finding by another */
+	/* replaces a wide pair by an accurate one; confirms findings by a second */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -316,7 +316,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/* Adds a block's mean.  The margin needs independent values, which successive durations are not. */
+/* Adds a block's mean.  The margin uses these means: single durations are not independent. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -370,7 +370,7 @@ sampler_begin(SamplerRun *run)
 	run->start = read_pair(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
-	/* keeps backward_ticks: a step may have followed the chosen bracket */
+	/* keeps backward_ticks: the clock may have gone back since "start" */
 	run->tally->window.njumps = 0;
 	run->started = true;
 }

@@ -9,13 +9,13 @@
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
-/* Shortest gap in ns, a time off the CPU.  Linux's hardware latency detector has the same limit. */
+/* Shortest gap (time off the CPU) in ns; same limit as Linux's hardware latency detector. */
 #define GAP_NS			10000.0
 
 /*
- * Difference in ns between the advances of the clock and of the reference that is always tolerated.
- * If it is larger, the clock has jumped ahead (a warp) or has fallen behind (a lag).  Other known
- * errors are added to it by tolerance() in sampler.c.
+ * Difference in ns that is always tolerated between the advances of the clock and the reference.
+ * A larger one shows that the clock has jumped ahead (a warp) or has fallen behind (a lag).
+ * tolerance() in sampler.c adds other known errors to this limit.
  */
 #define DISAGREEMENT_NS	1000.0
 
@@ -55,7 +55,7 @@ typedef struct SamplerRun
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* clock that times the first reading of sampler_instant(); else NULL */
+	/* times the first reading of sampler_instant(); NULL if it is not called */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
@@ -64,7 +64,7 @@ typedef struct SamplerRun
 	int64_t		readings;		/* number of durations and backward steps */
 	double		elapsed_s;		/* advance of the reference in the run */
 	double		advance_ns;		/* advance of the clock in the run */
-	double		reference_bound_ns; /* error bound of these two advances */
+	double		reference_bound_ns; /* error bound of the advances' difference */
 	double		mean_margin_ns; /* 95 % margin of the mean duration, or NAN */
 	double		granularity_ticks;	/* the clock's smallest step; 0: not known */
 	Events		warps;			/* the clock jumped ahead of the reference */
@@ -109,7 +109,7 @@ extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
 extern void sampler_end(SamplerRun *run);
 
-/* Returns the reference's advance, in s, from the beginning of the run to the latest pair. */
+/* Returns the time in s from the first to the latest reading of the reference clock in the run. */
 extern double sampler_elapsed(const SamplerRun *run);
 
 /*

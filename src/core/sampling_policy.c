@@ -13,7 +13,7 @@
 #define TAIL			8.0
 
 /*
- * Share of the budget that all calls get with the same probability, in case that the deviation of a
+ * Share of the budget spent on all calls with the same probability, in case that the deviation of a
  * class is larger than measured (a defensive mixture: Hesterberg, Technometrics 37, 1995).
  */
 #define DEFENSIVE		0.25
@@ -22,7 +22,7 @@
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest factor while budget is left */
+#define RAMP			4.0		/* largest factor of growth within the budget */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
@@ -96,7 +96,7 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 /*
  * Adds times to the mean and variance of a class (Chan, Golub and LeVeque, The American
  * Statistician 37, 1983).  In both, truncates long times, because they may include the time of
- * another process.  Returns the mean of the times, which are not truncated for it.
+ * another process.  Returns the mean of the times before truncation.
  */
 static double
 remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks, int n)
@@ -173,7 +173,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* limits k where it has no effect: at probability 1 or the minimum */
+	/* limits k: no growth at probability 1, no fall far below the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);

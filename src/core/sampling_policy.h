@@ -1,8 +1,9 @@
 /*
  * Decides which share of a plan node's calls is timed.  A node's calls have two classes: those that
  * begin a loop, and all others.  The probability of timing a call is k times the standard deviation
- * of its class's times.  This minimizes the variance of the nodes' estimated times (Neyman's
- * allocation: Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
+ * of its class's times; the budget determines k.  This minimizes the variance of the nodes'
+ * estimated times (Neyman's allocation: Cochran, Sampling Techniques, 1977, 5.5).  Times are in
+ * ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
@@ -32,12 +33,11 @@ typedef struct SamplingPolicy
 
 	/* sums over recent batches, with weights that decrease with age */
 	double		elapsed;		/* ticks that have passed */
-	double		seen;			/* ticks in calls of classes with a batch */
-	double		calls;			/* number of these calls, timed or not */
+	double		seen;			/* estimated ticks in calls, timed or not */
+	double		calls;			/* number of these calls */
 	double		demand;			/* number of calls to time if k were 1 */
 } SamplingPolicy;
 
-/* A class of calls. */
 typedef struct SamplingClass
 {
 	int			gap;			/* one call in this many is timed */

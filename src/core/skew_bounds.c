@@ -45,7 +45,8 @@ skew_init(SkewSide *side)
 /*
  * Completes the pending exchange if the clock has advanced at the next own reading.  The echo is
  * this side's reading that the other side has seen.  The other side stores its reading before the
- * echo, and this side loads the echo first.  So the time since the echo is at least a round trip.
+ * echo, and this side loads the echo first, so the reading seen is not older than the echo.
+ * Therefore the time from the echo to the next own reading contains a whole round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
@@ -176,7 +177,7 @@ skew_result(const SkewSide *first, const SkewSide *second)
 			from_below = -greatest_of_batches(a);
 			from_above = greatest_of_batches(b);
 		}
-		/* the order differs if the sides saw the offset at different times */
+		/* if the offset changes, from_below may be above from_above */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}

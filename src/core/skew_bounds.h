@@ -1,8 +1,8 @@
 /*
  * Bounds of the offset between the clocks of two CPUs.  Two processes or threads, one on each CPU,
  * are the sides.  Each publishes its readings in shared memory, and reads those of the other side.
- * A side sees a reading only after the other side has taken it.  So its own next reading minus the
- * reading seen is an upper bound of its clock's lead. doc/clocks.md has the method.
+ * A side sees a reading only after the other side has taken it.  So a side's next own reading minus
+ * the reading seen is an upper bound of this side's lead.  doc/clocks.md has the method.
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Least number of exchanges in a batch.  Batches show the range of an offset that changes. */
+/* Least number of exchanges (seen readings) in a batch.  Batches show how an offset varies. */
 #define SKEW_BATCH		100
 
 /* Number of successive rising readings that show that the clock is not standing still. */
@@ -48,7 +48,7 @@ typedef struct SkewFound
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
-	uint64_t	pending_echo;	/* echo seen before "own"; 0: none */
+	uint64_t	pending_echo;	/* other side's "echo" before "own"; 0: none */
 } SkewFound;
 
 /* State of one side.  The other side reads the members before "found". */
@@ -68,7 +68,6 @@ typedef struct SkewSide
 	SkewFound	found;
 } SkewSide;
 
-/* Results of both sides. */
 typedef struct SkewResult
 {
 	bool		known;			/* both bounds exist */

@@ -81,8 +81,8 @@ beta_fraction(double a, double b, double x, double y)
 
 /*
  * For t > 0, sets *outside to P(|T| > t) and *inside to P(|T| < t).  The smaller one keeps all its
- * digits.  Sets *density to t times the density at t.  Twice this is the derivative of *inside by
- * log(t), and minus that of *outside.
+ * digits.  Sets *density to t times the density at t.  The derivative by log(t) is 2 * *density for
+ * *inside, and -2 * *density for *outside.
  *
  * With x = df / (df + t^2) and y = 1 - x, *outside is I_x(df/2, 1/2), and *inside is I_y(1/2, df/2)
  * (DLMF 8.17.4).  In both, the factor before the continued fraction is *density.

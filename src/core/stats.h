@@ -62,7 +62,7 @@ typedef struct StatsLine
 	double		x_mean;			/* the line contains (x_mean, y_mean) */
 	double		y_mean;
 	double		slope;			/* NAN if n < 2 or all x are equal */
-	double		slope_stderr;	/* if deviations are independent; NAN: n < 3 */
+	double		slope_stderr;	/* for independent deviations; NAN if n < 3 */
 	double		residual_max;	/* largest vertical distance of a point */
 	double		x_ssd;			/* sum of squared deviations of x */
 } StatsLine;

@@ -95,7 +95,7 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/* Adds the fields user, nice, system, idle, iowait, irq, softirq and steal, which are all time. */
+/* Adds up user, nice, system, idle, iowait, irq, softirq and steal, which together are all time. */
 SystemCpuTime
 system_cpu_time(void)
 {

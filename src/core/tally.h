@@ -19,7 +19,6 @@
 #define TALLY_FAILURE	199		/* stalls in a row that are a failure */
 #define TALLY_JUMPS		12		/* largest number of jumps in a window */
 
-/* A duration and its count. */
 typedef struct TallyEntry
 {
 	uint64_t	ticks;
@@ -54,7 +53,7 @@ typedef struct Tally
 
 	uint64_t	backward_steps; /* number of readings below the previous one */
 	uint64_t	backward_max;	/* largest backward step in ticks */
-	bool		went_back;		/* still below the reading back_from */
+	bool		went_back;		/* the clock has not yet returned to back_from */
 	uint64_t	back_from;		/* reading before the latest backward step */
 
 	TallyWindow window;

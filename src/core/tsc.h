@@ -24,8 +24,8 @@ typedef struct TscCpuid
 	char		vendor[13];		/* leaf 0 */
 	char		brand[49];		/* leaves 0x80000002 to 0x80000004 */
 	char		hypervisor_name[13];	/* leaf 0x40000000 */
-	double		cpuid_hz;		/* TSC: leaf 0x15, else 0x16; 0: not known */
-	double		hypervisor_hz;	/* TSC: leaf 0x40000010; 0: not known */
+	double		cpuid_hz;		/* TSC's rate: leaf 0x15 or 0x16; 0: unknown */
+	double		hypervisor_hz;	/* TSC's rate: leaf 0x40000010; 0: unknown */
 } TscCpuid;
 
 /* Returns the results that CPUID had at the first call of this function in this process. */

@@ -27,7 +27,6 @@ typedef struct WeightedSums
  */
 extern void weighted_add(WeightedSums *sums, double w, double x, double variance);
 
-/* Subtracts earlier sums. */
 extern void weighted_subtract(WeightedSums *sums, const WeightedSums *before);
 
 /*
