@@ -22,8 +22,8 @@ typedef struct Explained
 {
 	ExplainedQuery query;
 	double		planning_ms;
-	bool		with_output;	/* sets "output", in "format"; else "nodes" */
-	ExplainFormat format;
+	bool		with_output;	/* "output" is set, else "nodes" */
+	ExplainFormat format;		/* of "output" */
 	char	   *output;
 	PlanNodeInfo *nodes;
 	int			nnodes;

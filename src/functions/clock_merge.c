@@ -15,8 +15,9 @@ PG_FUNCTION_INFO_V1(internal_clock_merge_add);
 
 /*
  * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
- * durations.  Because of this type, it needs no functions to serialize it, and Citus can merge
- * samples on the shards.  One function both adds a sample and combines two states.
+ * durations.  Because the state is a value of this type, the aggregate needs no functions to
+ * serialize it, and Citus can merge samples on the shards.  One function both adds a sample and
+ * combines two states.
  */
 typedef struct MergeState
 {

@@ -1,4 +1,7 @@
-/* Selects the executions to publish: those expected to be long, and those that turn out so. */
+/*
+ * Selects the executions that are published in shared memory for clock_running: those expected to
+ * be long, and those that turn out so.
+ */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H
 

@@ -91,8 +91,9 @@ typedef struct LiveHeader
 	int64		queryid;
 	TimestampTz started_at;
 	TimestampTz since;			/* beginning of the counters */
-	TimestampTz as_of;			/* latest publication */
-	double		run_ns;			/* from "since" to "as_of", without pauses */
+	TimestampTz as_of;			/* when the counters were last published */
+	double		run_ns;			/* from "since" to "as_of", without the pauses
+								 * of a cursor */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
 	int			nnodes;			/* of the plan; 0: too many for the slots */
@@ -107,8 +108,8 @@ typedef struct LiveChunk
 } LiveChunk;
 
 /*
- * An execution in a process's own memory.  The executing process copies its image to the slots, and
- * a reader copies the slots to an image.
+ * A copy of an execution's slots in a process's own memory.  The executing process fills an image,
+ * and copies it to the slots.  A reader copies the slots to an image.
  */
 typedef struct LiveImage
 {

@@ -38,7 +38,7 @@ typedef struct Search
 	int			depth;			/* depth of the next node to visit */
 } Search;
 
-/* Returns the subplan in a list whose root is the node, or NULL. */
+/* Returns the subplan whose root is the node; NULL if it is not in the list. */
 static const SubPlan *
 subplan_of(const List *subplans, const PlanState *node)
 {
@@ -52,7 +52,10 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/* Adds a node and the nodes below it, in the order of collect_node(), so that places are equal. */
+/*
+ * Adds a node and the nodes below it.  Visits them in the same order as collect_node() of
+ * plan_attach.c, because live_publish.c uses the places that collect_node() has assigned.
+ */
 static bool
 find_node(PlanState *node, void *context)
 {

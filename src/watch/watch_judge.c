@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time, in s, between the two readings of CLOCK_BOOTTIME around that of the time of day. */
+/* Longest time, in s, from reading CLOCK_BOOTTIME before to after reading the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name.  If it returns to that before the open event, only ends this event. */
+/* Reports a changed name.  If it is the name from before the open event, only ends that event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)
