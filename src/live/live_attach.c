@@ -81,7 +81,7 @@ static bool live = false;		/* clocktiming.live */
 static int	live_after_ms = 1000;	/* clocktiming.live_after */
 static bool late_only = false;	/* clocktiming.live_late_only */
 
-/* Nested executions, outermost first.  nrunning also counts those nested deeper than MOST_LEVELS. */
+/* Nested executions, outermost first.  nrunning also counts those beyond MOST_LEVELS. */
 static RunningExecution running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
