@@ -94,10 +94,8 @@ extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/* Returns the excess of the clock's rate over the reference's, in ppm. */
+/* The excess of the clock's rate over the reference's, in ppm, and the bound of its error. */
 extern double rate_ppm(const SurveyedClock *clock);
-
-/* Returns the error bound of rate_ppm(). */
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
 /* Returns the clock whose rate is most wrong among those that the server reads. */

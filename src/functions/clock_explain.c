@@ -103,7 +103,6 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Joins two notes.  Either may be NULL. */
 static const char *
 note_of_row(const char *disturbed, const char *note)
 {

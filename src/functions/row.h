@@ -46,10 +46,8 @@ extern void row_put_double(Row *row, double value, int decimals);
 extern void row_put_count_list(Row *row, const int64 *counts, int n);
 extern void row_put_number_list(Row *row, int decimals, const double *values, int n);
 
-/* Returns the row as the function's result. */
+/* row_result() returns the row as the function's result.  row_to_set() adds it to the set. */
 extern Datum row_result(Row *row);
-
-/* Adds the row to the set, and clears it. */
 extern void row_to_set(Row *row, FunctionCallInfo fcinfo);
 
 #endif							/* CLOCKTIMING_ROW_H */

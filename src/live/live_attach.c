@@ -70,9 +70,8 @@ typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* if wrappers are installed; else NULL */
-	TimestampTz seen_at;		/* start of its duration, which the first
-								 * timeout in it sets; before that 0 */
-	bool		attached;		/* it is published, or must not be */
+	TimestampTz seen_at;		/* since when its duration counts; 0: not set */
+	bool		attached;		/* is published already, or must not be */
 	ServerExecution *volatile server;	/* if the server instruments it; or
 										 * NULL */
 } RunningExecution;
@@ -422,7 +421,7 @@ attached(QueryTiming *query)
 			return;
 		}
 	}
-	/* the execution is timed for another purpose, and enter() follows */
+	/* the execution is timed for another purpose, and enter() is called later */
 	live_begin(query, Min(nrunning, MOST_LEVELS),
 			   nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }

@@ -1,7 +1,4 @@
-/*
- * Selects the executions that are published in shared memory for clock_running: those expected to
- * be long, and those that turn out so.
- */
+/* Selects the executions that clock_running shows: those expected or found to be long. */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H
 

@@ -111,7 +111,7 @@ free_slots(const int *slots, int n)
 	}
 }
 
-/* Frees all slots of a process that exits.  Its transaction has been aborted before. */
+/* Frees all slots of a process that exits.  Its executions have ended with its transaction. */
 static void
 free_all(int code, Datum arg)
 {

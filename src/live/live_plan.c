@@ -30,7 +30,7 @@ typedef struct FoundNode
 
 typedef struct Search
 {
-	FoundNode  *found;			/* visited nodes, by place */
+	FoundNode  *found;			/* visited nodes, indexed by place */
 	int			n;				/* number of visited nodes */
 	int			size;			/* allocated elements of "found" */
 	Bitmapset  *ids;			/* plan_node_ids of the visited nodes */
@@ -52,10 +52,7 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/*
- * Adds a node and the nodes below it.  Visits them in the same order as collect_node() of
- * plan_attach.c, because live_publish.c uses the places that collect_node() has assigned.
- */
+/* Adds a node and the nodes below it, in the order in which plan_attach.c assigns places. */
 static bool
 find_node(PlanState *node, void *context)
 {

@@ -71,22 +71,21 @@ typedef struct NodeProgress
 	double		rows;			/* share of the rows that were returned */
 	double		first_work;		/* value of "work" when the counters began; 0
 								 * unless they began late */
-	double		cost;			/* planner's, in all loops, without the nodes
-								 * below */
+	double		cost;			/* planner's cost without that of nodes below */
 } NodeProgress;
 
 typedef struct ProgressWalk
 {
 	LiveImage  *image;
 	const int  *processes;		/* argument of live_progress() */
-	NodeProgress *nodes;		/* by place */
+	NodeProgress *nodes;		/* indexed by place */
 
 	/*
 	 * On the inner side of a nested loop, if the counters began late: the
 	 * outer side's share, which replaces the nodes' own.  Otherwise NAN.
 	 */
 	double		outer;
-	const char *reason;			/* why the rest is unknown; or NULL */
+	const char *reason;			/* why the remaining time is unknown; or NULL */
 } ProgressWalk;
 
 /* Returns a node's loops per process, for comparison with the planner's estimate. */
@@ -164,10 +163,7 @@ scan_share(ProgressWalk *walk, int place)
 	return share(rows_of(walk, place), expected);
 }
 
-/*
- * Returns the share of rows of a node that returns its rows again in each loop, as in a nested
- * loop.
- */
+/* Returns the share of rows of a node that returns its rows again in each loop. */
 static double
 repeated_share(ProgressWalk *walk, int place)
 {

@@ -161,7 +161,7 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
-/* Prevents that the times of a copy are added to the sums of a shared subplan's callers. */
+/* Prevents that record_estimate() adds a copy's times to the sums of a shared subplan's callers. */
 static void
 forget_uses(CallClass *class)
 {

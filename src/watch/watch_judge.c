@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time, in s, from reading CLOCK_BOOTTIME before to after reading the time of day. */
+/* Longest time, in s, between the readings of CLOCK_BOOTTIME before and after the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -45,7 +45,7 @@ static const char *const hints[WATCH_WHATS] = {
 };
 
 /* State of the worker, which is lost when the worker restarts. */
-static bool was_synchronised;	/* since the worker started */
+static bool was_synchronised;	/* at some time since the worker started */
 static int	unsynchronised_run; /* latest intervals without synchronisation */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;		/* moving average outside of stolen events */

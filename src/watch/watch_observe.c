@@ -16,7 +16,7 @@
 #include "watch/watch_observe.h"
 
 /*
- * An observation measures the cost of a reading in up to BATCHES batches.  It begins none after
+ * An observation measures the cost of a reading in up to BATCHES batches.  It begins no batch after
  * COST_NS.  A batch has LEAST_BATCH to MOST_BATCH readings, and takes about BATCH_NS.
  */
 #define BATCHES			8
@@ -54,8 +54,7 @@ typedef struct Watching
 	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring, by number */
 	WatchStep	warp;			/* latest warp, if not reported yet */
 	WatchStep	lag;			/* latest lag, if not reported yet */
-	int64		step_number;	/* interval in which jumps_add() found a step;
-								 * 0: none */
+	int64		step_number;	/* interval of the latest step found; or 0 */
 	unsigned int hop;			/* turn for cpu_hop() */
 	ReferencePair last;			/* previous observation */
 	double		warm_ns;		/* latest cost of a reading */

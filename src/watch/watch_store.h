@@ -51,8 +51,7 @@ typedef struct WatchRow
 	double		rate_ppm;		/* mean deviation from the reference's rate */
 	double		assumed_ppm;	/* the same, if the server's TSC frequency
 								 * converts ticks to time */
-	double		stolen_percent; /* mean share of the time of all CPUs that the
-								 * hypervisor gave to other guests */
+	double		stolen_percent; /* mean share of all CPUs' time */
 	double		off_cpu_percent;	/* mean share of the observations' time for
 									 * which the worker was off the CPU */
 	double		skew_ns;		/* largest difference between CPUs; 0: none */
