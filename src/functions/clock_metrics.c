@@ -317,7 +317,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Adds the nodes with the longest times.  Only members of pg_read_all_stats see those of others. */
+/* Adds the nodes with the longest times, of other users only for members of pg_read_all_stats. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {

@@ -362,7 +362,7 @@ is_running(const LiveImage *image)
 {
 	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
 
-	/* a worker's slots stay occupied: they pass to its leader or to another worker */
+	/* a worker's slots stay occupied: its leader or another worker gets them */
 	return image->header.leader_pid != 0 ||
 		(header->nslots > 0 && header->pid == image->header.pid &&
 		 header->since == image->header.since);

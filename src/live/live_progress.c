@@ -101,7 +101,7 @@ rows_of(ProgressWalk *walk, int place)
 {
 	double		workers = Max(walk->processes[place], 1) - 1;
 
-	/* as the planner assumes: the leader's part is smaller by 30 % for each worker */
+	/* the planner assumes that the leader's part is 30 % less per worker */
 	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
 }
 

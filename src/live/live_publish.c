@@ -86,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* the first publication is due after a tenth of the interval: later calls may be long */
+	/* first due after a tenth of the interval: later calls may be long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -415,7 +415,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* off_ticks is subtracted, as from the readings that are compared with publish_due */
+	/* without off_ticks, like the readings that publish_due is compared with */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

@@ -52,8 +52,8 @@ typedef struct WatchRow
 	double		assumed_ppm;	/* the same, if the server's TSC frequency
 								 * converts ticks to time */
 	double		stolen_percent; /* mean share of all CPUs' time */
-	double		off_cpu_percent;	/* mean share of the observations' time for
-									 * which the worker was off the CPU */
+	double		off_cpu_percent;	/* mean share of the observations' time
+									 * for which the worker was off the CPU */
 	double		skew_ns;		/* largest difference between CPUs; 0: none */
 	double		offset_us;		/* latest offset by adjtimex() */
 	double		max_error_us;	/* largest maxerror by adjtimex() */
