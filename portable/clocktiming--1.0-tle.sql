@@ -24,8 +24,8 @@ DECLARE
 -- Statistics for measurements on a busy machine: means of the fastest values, which other processes
 -- have not disturbed, and medians.
 
--- Approximates the quantile by its Cornish-Fisher expansion. The error is at most 1 % for 3 or more
--- degrees of freedom. For fewer, returns the values for 2 and 1.
+-- Approximates the 97.5 % quantile of Student's distribution by its Cornish-Fisher expansion. The
+-- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or 1.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -36,10 +36,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. In the C
--- extension this is the undisturbed cost. The margin is derived from the influence function of this
--- mean. It is proportional to the standard deviation of all values, in which slower values than the
--- fastest fiftieth are replaced by the slowest of that fiftieth.
+-- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. The C extension
+-- computes undisturbed costs in the same way. The margin is derived from the influence function of
+-- this mean. It is proportional to the standard deviation of all values, where values slower than
+-- the fastest fiftieth are replaced by the slowest value of that fiftieth.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -80,7 +80,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
     'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
     'with its 95 % margin';
 
--- Returns the median of the differences. The margin is half of the distance between two order
+-- Returns the median of the differences b - a. The margin is half of the distance between two order
 -- statistics, which enclose the true median with a probability of 95 %. The C extension computes
 -- typical costs in the same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
@@ -186,18 +186,20 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel clock through
 -- the vDSO, that is, without a system call.
 
--- Each row of a query times two expressions. The first has 100 calls of clock_timestamp(). In the
+-- Each row of a query times three expressions. The first has 100 calls of clock_timestamp(). In the
 -- second, every other call is replaced by statement_timestamp(), which reads no clock. So the cost
--- of a reading is a fiftieth of the difference.
+-- of a reading is a fiftieth of the difference between these two. The third expression has 100 calls
+-- of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
--- of a call while it waits for the clock of the previous one. Compared with 100 calls of
--- statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
+-- of a call while it waits for the clock of the previous one. If the first expression were compared
+-- with the third, a reading would seem 2 to 3 ns cheaper.
 --
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
--- PostgreSQL's epoch, which EXPLAIN does not need. Its cost is assumed to be 0.3 times that of a
--- call of statement_timestamp(): where it was measured, it was 1 to 2 of 25 ns. This estimate is
--- subtracted. It is also added to the margin, because it may be wrong for this processor.
+-- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
+-- much as a call of statement_timestamp(), which the third expression measures. Where it was
+-- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also added
+-- to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
 -- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
@@ -213,8 +215,8 @@ DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
     -- clock_timestamp() has a resolution of a microsecond, so only means over many rows are
-    -- precise. Omits rows that take more than 2 us and 10 % longer than the median, because they
-    -- were disturbed.
+    -- precise. Omits a row if one of its expressions took longer than the median plus 10 % plus
+    -- 2 us, because the row was disturbed.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
@@ -1748,8 +1750,8 @@ BEGIN
     END IF;
     LOOP
         -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  This is the oldest reset in other
-        -- views.
+        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
+        -- state is at that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
@@ -2294,8 +2296,8 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
     'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
-    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
-    'which bool_and(ok) ignores, and detail states the reason';
+    'the figure exceeds the threshold, by default that from which clock_advice() warns; ok is null '
+    'if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
 --
 -- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
 -- includes this file.

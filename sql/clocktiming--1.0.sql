@@ -290,8 +290,8 @@ BEGIN
     END IF;
     LOOP
         -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  This is the oldest reset in other
-        -- views.
+        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
+        -- state is at that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
@@ -1480,8 +1480,8 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
     'measures this server''s clocks for some seconds (1) and returns a row per check, with figure, '
-    'threshold and unit; ok is false if the figure exceeds the threshold or clock_advice() would '
-    'return a warning';
+    'threshold and unit; ok is false if the figure exceeds the threshold or is unknown; if the '
+    'argument for a threshold is null, the threshold is that from which clock_advice() warns';
 REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
@@ -1582,16 +1582,16 @@ COMMENT ON COLUMN clock_node_stats.share_percent IS
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions and processes, without processes that did not '
-    'time the node although others did';
+    'estimated number of loops in all executions; if only some processes of an execution timed the '
+    'node, the loops of the others are not included';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
     'mean number of rows per loop; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
     'factor, at least 1, by which the planner''s estimate of rows was too high or too low: the '
-    'geometric mean over the executions, in which fewer than 1 row counts as 1; null if there was '
-    'no loop';
+    'geometric mean over the executions; numbers of rows below 1 count as 1; null if there was no '
+    'loop';
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
     'factor, at least 1, by which the planner''s estimate of rows was too high or too low in the '
     'worst execution; null if there was no loop';
@@ -1609,8 +1609,8 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-    'deletes the statistics of the plans of a user, a database and a query, where 0 means all and '
-    'null means none; does not delete snapshots';
+    'deletes the statistics of the plans of a user, a database and a query, where 0 means all; '
+    'does nothing if an argument is null; does not delete snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
@@ -1968,12 +1968,11 @@ CREATE VIEW clock_history AS
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
     'minute of the latest day and per hour of the latest 400 days; if the time of day was set '
-    'back, rows of later times are not shown until then';
+    'back, rows of the future are hidden until the time of day reaches them';
 REVOKE ALL ON TABLE clock_history FROM PUBLIC;
 GRANT SELECT ON TABLE clock_history TO pg_monitor;
 COMMENT ON COLUMN clock_history.per IS
-    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
-    'merges its minutes';
+    'period of the row: minute, for the latest day, or hour, for the latest 400 days';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals in the period; the setting clocktiming.watch_interval is their length';
@@ -1994,7 +1993,8 @@ COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_history.gaps IS
-    'number of pauses during which both the clock and the reference clock advanced';
+    'number of pauses between readings in which both the clock and the reference clock advanced, '
+    'because the process or the virtual machine was off the CPU';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
     'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
     'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';
@@ -2154,7 +2154,8 @@ GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
 COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
 COMMENT ON COLUMN clock_metrics.value IS
-    'value, in the unit that the name states: seconds, or a ratio from 0 to 1';
+    'value, in seconds or as a ratio if the name contains this unit; otherwise a number, or 1 for '
+    'true and 0 for false';
 COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
 COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 
@@ -2475,8 +2476,8 @@ COMMENT ON FUNCTION clock_page() IS
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
--- A fleet: the servers whose clocks one database asks for, by dblink.  Each is a foreign server of
--- the type "clocktiming", which clock_fleet_add() creates.
+-- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each is a
+-- foreign server of the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -2842,9 +2843,11 @@ COMMENT ON COLUMN clock_fleet.error IS
     'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.warm_ns IS
+    'cost of a reading that follows other readings, in the minute that begins at "at", in '
+    'nanoseconds';
 COMMENT ON COLUMN clock_fleet.cold_ns IS
-    'cost of a reading after a sleep in that minute, in nanoseconds';
+    'cost of a reading after a sleep, in the minute that begins at "at", in nanoseconds';
 COMMENT ON COLUMN clock_fleet.rate_ppm IS
     'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
 COMMENT ON COLUMN clock_fleet.trusted IS

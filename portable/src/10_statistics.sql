@@ -1,8 +1,8 @@
 -- Statistics for measurements on a busy machine: means of the fastest values, which other processes
 -- have not disturbed, and medians.
 
--- Approximates the quantile by its Cornish-Fisher expansion. The error is at most 1 % for 3 or more
--- degrees of freedom. For fewer, returns the values for 2 and 1.
+-- Approximates the 97.5 % quantile of Student's distribution by its Cornish-Fisher expansion. The
+-- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or 1.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -13,10 +13,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. In the C
--- extension this is the undisturbed cost. The margin is derived from the influence function of this
--- mean. It is proportional to the standard deviation of all values, in which slower values than the
--- fastest fiftieth are replaced by the slowest of that fiftieth.
+-- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. The C extension
+-- computes undisturbed costs in the same way. The margin is derived from the influence function of
+-- this mean. It is proportional to the standard deviation of all values, where values slower than
+-- the fastest fiftieth are replaced by the slowest value of that fiftieth.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -57,7 +57,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
     'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
     'with its 95 % margin';
 
--- Returns the median of the differences. The margin is half of the distance between two order
+-- Returns the median of the differences b - a. The margin is half of the distance between two order
 -- statistics, which enclose the true median with a probability of 95 %. The C extension computes
 -- typical costs in the same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,

@@ -2,18 +2,20 @@
 -- PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel clock through
 -- the vDSO, that is, without a system call.
 
--- Each row of a query times two expressions. The first has 100 calls of clock_timestamp(). In the
+-- Each row of a query times three expressions. The first has 100 calls of clock_timestamp(). In the
 -- second, every other call is replaced by statement_timestamp(), which reads no clock. So the cost
--- of a reading is a fiftieth of the difference.
+-- of a reading is a fiftieth of the difference between these two. The third expression has 100 calls
+-- of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
--- of a call while it waits for the clock of the previous one. Compared with 100 calls of
--- statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
+-- of a call while it waits for the clock of the previous one. If the first expression were compared
+-- with the third, a reading would seem 2 to 3 ns cheaper.
 --
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
--- PostgreSQL's epoch, which EXPLAIN does not need. Its cost is assumed to be 0.3 times that of a
--- call of statement_timestamp(): where it was measured, it was 1 to 2 of 25 ns. This estimate is
--- subtracted. It is also added to the margin, because it may be wrong for this processor.
+-- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
+-- much as a call of statement_timestamp(), which the third expression measures. Where it was
+-- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also added
+-- to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
 -- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
@@ -29,8 +31,8 @@ DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
     -- clock_timestamp() has a resolution of a microsecond, so only means over many rows are
-    -- precise. Omits rows that take more than 2 us and 10 % longer than the median, because they
-    -- were disturbed.
+    -- precise. Omits a row if one of its expressions took longer than the median plus 10 % plus
+    -- 2 us, because the row was disturbed.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3

@@ -28,8 +28,8 @@ BEGIN
     END IF;
     LOOP
         -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  This is the oldest reset in other
-        -- views.
+        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
+        -- state is at that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s

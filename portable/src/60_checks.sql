@@ -157,5 +157,5 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
     'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
-    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
-    'which bool_and(ok) ignores, and detail states the reason';
+    'the figure exceeds the threshold, by default that from which clock_advice() warns; ok is null '
+    'if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';

@@ -54,6 +54,6 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
     'measures this server''s clocks for some seconds (1) and returns a row per check, with figure, '
-    'threshold and unit; ok is false if the figure exceeds the threshold or clock_advice() would '
-    'return a warning';
+    'threshold and unit; ok is false if the figure exceeds the threshold or is unknown; if the '
+    'argument for a threshold is null, the threshold is that from which clock_advice() warns';
 \only_for pg_monitor FUNCTION clock_check(float8, float8, float8, float8, float8)

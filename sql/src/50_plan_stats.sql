@@ -95,16 +95,16 @@ COMMENT ON COLUMN clock_node_stats.share_percent IS
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions and processes, without processes that did not '
-    'time the node although others did';
+    'estimated number of loops in all executions; if only some processes of an execution timed the '
+    'node, the loops of the others are not included';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
     'mean number of rows per loop; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
     'factor, at least 1, by which the planner''s estimate of rows was too high or too low: the '
-    'geometric mean over the executions, in which fewer than 1 row counts as 1; null if there was '
-    'no loop';
+    'geometric mean over the executions; numbers of rows below 1 count as 1; null if there was no '
+    'loop';
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
     'factor, at least 1, by which the planner''s estimate of rows was too high or too low in the '
     'worst execution; null if there was no loop';
@@ -122,6 +122,6 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-    'deletes the statistics of the plans of a user, a database and a query, where 0 means all and '
-    'null means none; does not delete snapshots';
+    'deletes the statistics of the plans of a user, a database and a query, where 0 means all; '
+    'does nothing if an argument is null; does not delete snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;

@@ -54,11 +54,10 @@ CREATE VIEW clock_history AS
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
     'minute of the latest day and per hour of the latest 400 days; if the time of day was set '
-    'back, rows of later times are not shown until then';
+    'back, rows of the future are hidden until the time of day reaches them';
 \only_for pg_monitor TABLE clock_history
 COMMENT ON COLUMN clock_history.per IS
-    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
-    'merges its minutes';
+    'period of the row: minute, for the latest day, or hour, for the latest 400 days';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals in the period; the setting clocktiming.watch_interval is their length';
@@ -79,7 +78,8 @@ COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_history.gaps IS
-    'number of pauses during which both the clock and the reference clock advanced';
+    'number of pauses between readings in which both the clock and the reference clock advanced, '
+    'because the process or the virtual machine was off the CPU';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
     'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
     'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';

@@ -26,7 +26,8 @@ COMMENT ON VIEW clock_metrics IS
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
 COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
 COMMENT ON COLUMN clock_metrics.value IS
-    'value, in the unit that the name states: seconds, or a ratio from 0 to 1';
+    'value, in seconds or as a ratio if the name contains this unit; otherwise a number, or 1 for '
+    'true and 0 for false';
 COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
 COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 

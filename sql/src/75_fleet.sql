@@ -1,5 +1,5 @@
--- A fleet: the servers whose clocks one database asks for, by dblink.  Each is a foreign server of
--- the type "clocktiming", which clock_fleet_add() creates.
+-- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each is a
+-- foreign server of the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -361,9 +361,11 @@ COMMENT ON COLUMN clock_fleet.error IS
     'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.warm_ns IS
+    'cost of a reading that follows other readings, in the minute that begins at "at", in '
+    'nanoseconds';
 COMMENT ON COLUMN clock_fleet.cold_ns IS
-    'cost of a reading after a sleep in that minute, in nanoseconds';
+    'cost of a reading after a sleep, in the minute that begins at "at", in nanoseconds';
 COMMENT ON COLUMN clock_fleet.rate_ppm IS
     'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
 COMMENT ON COLUMN clock_fleet.trusted IS

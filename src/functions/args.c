@@ -14,7 +14,7 @@
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
-/* Shortest interval, in seconds.  In shorter ones, the effects of start and end dominate. */
+/* Shortest interval of a timeline, in s.  Shorter ones have mainly effects of start and end. */
 #define MIN_EVERY_S		0.001
 
 #define MIN_RATE		0.001

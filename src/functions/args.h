@@ -12,7 +12,7 @@ extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
 /* Raises an ERROR if the reference is the source itself. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
-/* arg_duration() returns the argument "duration", and so on.  ERROR if it is NULL or invalid. */
+/* Each returns the argument that it is named after.  Raises an ERROR if it is NULL or invalid. */
 extern const ClockSource *arg_source(FunctionCallInfo fcinfo, int argno);
 extern double arg_duration(FunctionCallInfo fcinfo, int argno);
 extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);

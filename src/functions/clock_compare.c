@@ -30,7 +30,6 @@
 /* Number of result columns from difference_ns to difference_margin_percent. */
 #define TESTED_COLUMNS	8
 
-/* Type of the data arguments. */
 typedef enum DataKind
 {
 	DATA_SOURCES,

@@ -94,11 +94,11 @@ extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/* Return the excess of the clock's rate over the reference's, and its error bound, in ppm. */
+/* The excess of the clock's rate over the reference's, in ppm, and the bound of its error. */
 extern double rate_ppm(const SurveyedClock *clock);
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
-/* Returns the clock with the largest error of its rate, of those that the server reads. */
+/* Returns the clock whose rate is most wrong among those that the server reads. */
 extern const SurveyedClock *clock_of_worst_rate(const Facts *facts);
 
 /* Returns the number of gaps and the longest gap as a text. */

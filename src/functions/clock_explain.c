@@ -22,8 +22,8 @@ typedef struct Explained
 {
 	ExplainedQuery query;
 	double		planning_ms;
-	bool		with_output;	/* sets "output", in "format"; else "nodes" */
-	ExplainFormat format;
+	bool		with_output;	/* "output" is set, else "nodes" */
+	ExplainFormat format;		/* of "output" */
 	char	   *output;
 	PlanNodeInfo *nodes;
 	int			nnodes;
@@ -103,7 +103,6 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Joins two notes.  Either may be NULL. */
 static const char *
 note_of_row(const char *disturbed, const char *note)
 {

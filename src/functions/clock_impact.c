@@ -104,7 +104,7 @@ report(void *arg, double elapsed_s)
 	progress_report(&wait->progress, elapsed_s, "the server's work is being counted");
 }
 
-/* Waits between the two snapshots, with progress reports. */
+/* Waits between two snapshots of the server's counters, with progress reports. */
 Datum
 internal_clock_wait(PG_FUNCTION_ARGS)
 {

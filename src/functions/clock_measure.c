@@ -183,7 +183,6 @@ clock_summary_sample(PG_FUNCTION_ARGS)
 	return return_summary(fcinfo, arg_sample(fcinfo));
 }
 
-/* Adds mean, median, 99 % quantile and maximum in units of unit_ns. */
 static void
 put_durations(Row *row, const ClockSample *sample, double unit_ns, int decimals)
 {

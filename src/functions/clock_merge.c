@@ -15,8 +15,8 @@ PG_FUNCTION_INFO_V1(internal_clock_merge_add);
 
 /*
  * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
- * durations.  Because of this type, it needs no functions to serialize it, and Citus can merge
- * samples on the shards.  One function both adds a sample and combines two states.
+ * durations.  As the state is of this type, the aggregate needs no functions to serialize it, and
+ * Citus can merge samples on the shards.  One function both adds a sample and combines two states.
  */
 typedef struct MergeState
 {
@@ -119,7 +119,7 @@ merged(const MergeState *state)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("sum of times is out of range")));
-	/* the stored value must be readable */
+	/* raises an error if the result could not be read as a sample */
 	sample_check(&result, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
 	return result;
 }

@@ -59,7 +59,7 @@ typedef struct Metric
 	const char *help;
 } Metric;
 
-/* monitoring/generate parses this table. */
+/* monitoring/generate parses these definitions. */
 static const Metric metric_watched = {"pg_clock_watched", "gauge", "",
 "1 if clocktiming.watch is on and its worker has judged the clock recently, else 0"};
 static const Metric metric_info = {"pg_clock_source_info", "gauge", "source,clock,kernel_clock_source,hypervisor,processor",
@@ -317,7 +317,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Adds the worst nodes.  Only members of pg_read_all_stats see the plans of other users. */
+/* Adds the nodes with the longest times, of other users only for members of pg_read_all_stats. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {

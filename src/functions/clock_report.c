@@ -37,7 +37,7 @@ tsc_lines(void)
 	StringInfoData lines;
 
 	initStringInfo(&lines);
-	/* as in pg_test_timing: the CPU's type, then the sources that it tries */
+	/* as in pg_test_timing: the CPU's type, then the sources that were tried */
 	appendStringInfo(&lines, "TSC frequency source: x86%s%s\n",
 					 tsc_cpuid()->hypervisor ? ", hypervisor" : "",
 					 strcmp(frequency->from, "calibration") == 0 ? ", calibration" : "");

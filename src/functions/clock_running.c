@@ -29,8 +29,8 @@ typedef struct Running
 {
 	LiveImage  *image;
 	int			workers;
-	int		   *processes;		/* by node: number of processes */
-	double	   *share_ns;		/* by node: sum of their durations, in ns */
+	int		   *processes;		/* by node: how many processes executed it */
+	double	   *share_ns;		/* by node: sum of these processes' durations */
 } Running;
 
 /* Returns whether the caller may see an execution, by the rule of pg_stat_activity. */

@@ -10,8 +10,8 @@ typedef struct LongestRunning
 } LongestRunning;
 
 /*
- * Returns the number of published statements that the caller may see.  If there are any, sets
- * *longest to the one that started first.
+ * Returns the number of clients' statements in clock_running that the caller may see.  If there are
+ * any, sets *longest to the one that started first.
  */
 extern int	clock_running_statements(LongestRunning *longest);
 

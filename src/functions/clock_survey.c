@@ -58,9 +58,9 @@ PG_FUNCTION_INFO_V1(clock_survey);
 typedef struct StepWatch
 {
 	const SamplerRun *run;
-	uint64		before_ns[2];	/* reference time of the last two observations */
+	uint64		before_ns[2];	/* reference time of the last two blocks' ends */
 	bool		has_reading;
-	uint64		reading;		/* reading of the last observation */
+	uint64		reading;		/* latest reading, if has_reading */
 	int64		nsteps;			/* number of steps seen so far */
 	double		steps_ns[MAX_STEPS];	/* sizes of the last MAX_STEPS steps */
 	bool		as_reported;	/* a step was as large as the resolution */

@@ -78,7 +78,6 @@ put_fact(FunctionCallInfo fcinfo, const char *name, const char *value,
 	row_to_set(&row, fcinfo);
 }
 
-/* Returns a boolean in words; NULL if not known. */
 static const char *
 yes_no(bool known, bool yes)
 {

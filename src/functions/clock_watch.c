@@ -165,7 +165,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns whether the history and statistics of plans exist.  If not, their views raise errors. */
+/* Returns whether there are a history and statistics of plans.  Else their views raise errors. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {

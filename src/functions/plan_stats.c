@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
 PG_FUNCTION_INFO_V1(internal_clock_check_changes);
 
-/* Maximum number of worst nodes that can be requested.  NULL requests all nodes. */
+/* Most nodes that clock_node_stats(n) returns: those with the longest times.  NULL requests all. */
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;

@@ -46,7 +46,7 @@ extern void row_put_double(Row *row, double value, int decimals);
 extern void row_put_count_list(Row *row, const int64 *counts, int n);
 extern void row_put_number_list(Row *row, int decimals, const double *values, int n);
 
-/* Finish a row: return it as the function's result, or add it to the set and clear it. */
+/* row_result() returns the row as the function's result.  row_to_set() adds it to the set. */
 extern Datum row_result(Row *row);
 extern void row_to_set(Row *row, FunctionCallInfo fcinfo);
 

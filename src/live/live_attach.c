@@ -1,5 +1,6 @@
 /*
- * Selects the executions to publish, and installs wrappers around their nodes' functions.
+ * Selects the executions that are published in shared memory for clock_running, and installs
+ * wrappers around their nodes' functions.
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
  * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
@@ -53,14 +54,14 @@
 #define COST_PER_MS		100
 
 /*
- * Planner's cost of a call that takes some 200 ns, if a unit of cost takes some 2.5 us, as for rows
- * in memory.  Counting a call takes some 2 ns, which adds 1 percent to such a call.
+ * If a plan has one call for each COST_PER_CALL of its cost, counting them adds about 1 percent to
+ * its time.  For rows in memory, such a cost takes some 200 ns.  Counting a call takes some 2 ns.
  */
 #define COST_PER_CALL	0.08
 
 /*
- * Sampling interval for nodes whose calls vary, and maximum overhead of timing in percent.  Both
- * keep the cost low, because nobody looks at most of the published executions.
+ * Sampling interval for nodes whose calls take varying times, and maximum overhead of timing in
+ * percent.  Both keep the cost low, because nobody looks at most of the published executions.
  */
 #define LIVE_SAMPLING	1000
 #define LIVE_OVERHEAD	0.2
@@ -69,8 +70,8 @@ typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* if wrappers are installed; else NULL */
-	TimestampTz seen_at;		/* when the timeout first fired in it, or 0 */
-	bool		attached;		/* it is published, or must not be */
+	TimestampTz seen_at;		/* since when its duration counts; 0: not set */
+	bool		attached;		/* is published already, or must not be */
 	ServerExecution *volatile server;	/* if the server instruments it; or
 										 * NULL */
 } RunningExecution;
@@ -79,7 +80,7 @@ static bool live = false;		/* clocktiming.live */
 static int	live_after_ms = 1000;	/* clocktiming.live_after */
 static bool late_only = false;	/* clocktiming.live_late_only */
 
-/* Nested executions of this process, outermost first.  nrunning also counts deeper ones. */
+/* Nested executions, outermost first.  nrunning also counts those beyond MOST_LEVELS. */
 static RunningExecution running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
@@ -285,7 +286,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* the first call is not safe in a signal handler, so makes it here */
+	/* the first call of this function is not safe in a signal handler */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
@@ -420,7 +421,7 @@ attached(QueryTiming *query)
 			return;
 		}
 	}
-	/* the execution is timed for another purpose, and enter() follows */
+	/* the execution is timed for another purpose, and enter() is called later */
 	live_begin(query, Min(nrunning, MOST_LEVELS),
 			   nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }

@@ -1,4 +1,4 @@
-/* Selects the executions to publish: those expected to be long, and those that turn out so. */
+/* Selects the executions that clock_running shows: those expected or found to be long. */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H
 

@@ -111,7 +111,7 @@ free_slots(const int *slots, int n)
 	}
 }
 
-/* Frees all slots of a process that exits.  Its transaction has been aborted before. */
+/* Frees all slots of a process that exits.  Its executions have ended with its transaction. */
 static void
 free_all(int code, Datum arg)
 {
@@ -362,7 +362,7 @@ is_running(const LiveImage *image)
 {
 	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
 
-	/* the slots of an ended worker belong to the leader, or to another worker */
+	/* a worker's slots stay occupied: its leader or another worker gets them */
 	return image->header.leader_pid != 0 ||
 		(header->nslots > 0 && header->pid == image->header.pid &&
 		 header->since == image->header.since);

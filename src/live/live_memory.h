@@ -90,9 +90,10 @@ typedef struct LiveHeader
 	Oid			userid;			/* session user */
 	int64		queryid;
 	TimestampTz started_at;
-	TimestampTz since;			/* beginning of the counters */
-	TimestampTz as_of;			/* latest publication */
-	double		run_ns;			/* from "since" to "as_of", without pauses */
+	TimestampTz since;			/* when counting began */
+	TimestampTz as_of;			/* when the counters were last published */
+	double		run_ns;			/* from "since" to "as_of", without the pauses
+								 * of a cursor */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
 	int			nnodes;			/* of the plan; 0: too many for the slots */
@@ -107,14 +108,14 @@ typedef struct LiveChunk
 } LiveChunk;
 
 /*
- * An execution in a process's own memory.  The executing process copies its image to the slots, and
- * a reader copies the slots to an image.
+ * A copy of an execution's slots in a process's own memory.  The executing process fills an image,
+ * and copies it to the slots.  A reader copies the slots to an image.
  */
 typedef struct LiveImage
 {
 	LiveHeader	header;
 	LiveCounts *before;			/* counts of earlier workers in these slots,
-								 * by place; or NULL */
+								 * indexed by place; or NULL */
 	double		before_ns;		/* run_ns of these workers */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;
@@ -137,7 +138,6 @@ extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 /* Returns a name of the node with this place, or NULL.  The offset is from its LiveNode. */
 extern const char *live_name(const LiveImage *image, int place, int16 offset);
 
-/* Returns the size of an image in bytes. */
 extern Size live_image_size(int nnodes);
 
 /* Returns the number of nodes that clock_running shows. */

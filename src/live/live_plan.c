@@ -30,7 +30,7 @@ typedef struct FoundNode
 
 typedef struct Search
 {
-	FoundNode  *found;			/* visited nodes, by place */
+	FoundNode  *found;			/* visited nodes, indexed by place */
 	int			n;				/* number of visited nodes */
 	int			size;			/* allocated elements of "found" */
 	Bitmapset  *ids;			/* plan_node_ids of the visited nodes */
@@ -38,7 +38,7 @@ typedef struct Search
 	int			depth;			/* depth of the next node to visit */
 } Search;
 
-/* Returns the subplan in a list whose root is the node, or NULL. */
+/* Returns the subplan whose root is the node; NULL if it is not in the list. */
 static const SubPlan *
 subplan_of(const List *subplans, const PlanState *node)
 {
@@ -52,7 +52,7 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/* Adds a node and the nodes below it, in the order of collect_node(), so that places are equal. */
+/* Adds a node and the nodes below it, in the order in which plan_attach.c assigns places. */
 static bool
 find_node(PlanState *node, void *context)
 {

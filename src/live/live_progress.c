@@ -55,9 +55,9 @@
 #define INPUT_SHARE		0.8
 
 /*
- * Number of rows per loop that the planner expects on the inner side of a nested loop.  From this
- * number on, the inner side's share limits that of the nested loop.  Below, only the outer side
- * counts.
+ * Number of rows that the planner expects per loop of a nested loop's inner side.  From this number
+ * on, the nested loop's share is at most that of its inner side.  With fewer rows, it is the share
+ * of the outer side.
  */
 #define MANY_ROWS		10
 
@@ -69,37 +69,39 @@ typedef struct NodeProgress
 	double		loops;			/* expected number of loops in all */
 	double		work;			/* share of the work that is done */
 	double		rows;			/* share of the rows that were returned */
-	double		first_work;		/* "work" when the counters began late; else 0 */
-	double		cost;			/* without the nodes below, in all loops */
+	double		first_work;		/* value of "work" when the counters began; 0
+								 * unless they began late */
+	double		cost;			/* planner's cost without that of nodes below */
 } NodeProgress;
 
 typedef struct ProgressWalk
 {
 	LiveImage  *image;
 	const int  *processes;		/* argument of live_progress() */
-	NodeProgress *nodes;		/* by place */
+	NodeProgress *nodes;		/* indexed by place */
 
 	/*
 	 * On the inner side of a nested loop, if the counters began late: the
 	 * outer side's share, which replaces the nodes' own.  Otherwise NAN.
 	 */
 	double		outer;
-	const char *reason;			/* why the rest is unknown; or NULL */
+	const char *reason;			/* why the remaining time is unknown; or NULL */
 } ProgressWalk;
 
-/* Return a node's loops and rows per process, for comparison with the planner's estimates. */
+/* Returns a node's loops per process, for comparison with the planner's estimate. */
 static double
 loops_of(ProgressWalk *walk, int place)
 {
 	return live_counts(walk->image, place)->loops / Max(walk->processes[place], 1);
 }
 
+/* Returns a node's rows per process, for comparison with the planner's estimate. */
 static double
 rows_of(ProgressWalk *walk, int place)
 {
 	double		workers = Max(walk->processes[place], 1) - 1;
 
-	/* as the planner: the leader's part is smaller by 30 % for each worker */
+	/* the planner assumes that the leader's part is 30 % less per worker */
 	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
 }
 
@@ -109,7 +111,10 @@ share(double part, double whole)
 	return whole > 0 ? Max(Min(part / whole, 1), 0) : 0;
 }
 
-/* Returns whether a node has ended its last loop.  Ignores loops before late counters. */
+/*
+ * Returns whether a node has ended its last loop.  If the counters began late, they may lack the
+ * only loop of a node, because it ended before.
+ */
 static bool
 is_done(ProgressWalk *walk, int place)
 {
@@ -118,7 +123,7 @@ is_done(ProgressWalk *walk, int place)
 		 (walk->image->header.late && walk->nodes[place].loops <= 1));
 }
 
-/* Returns the place of a node's n-th input, from 0; -1 if there is none. */
+/* Returns the place of a node's n-th input, counted from 0; -1 if there is none. */
 static int
 input_of(ProgressWalk *walk, int place, int n)
 {
@@ -158,10 +163,7 @@ scan_share(ProgressWalk *walk, int place)
 	return share(rows_of(walk, place), expected);
 }
 
-/*
- * Returns the share of rows of a node that returns its rows again in each loop, as in a nested
- * loop.
- */
+/* Returns the share of rows of a node that returns its rows again in each loop. */
 static double
 repeated_share(ProgressWalk *walk, int place)
 {

@@ -12,8 +12,9 @@ typedef struct LiveProgress
 } LiveProgress;
 
 /*
- * "image" has sums over all processes.  "processes" is the number of processes that executed each
- * node, by place.  The time from the latest publication to "now" is subtracted from the rest.
+ * Estimates the progress of an execution.  In "image", the counters are sums over all processes.
+ * "processes", an array indexed by the nodes' places, has the number of processes that executed each
+ * node.  The remaining time is counted from "now", which is later than the counters.
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

@@ -1,6 +1,6 @@
 /*
  * Publishes the counters and times of running executions.  Times are estimated by the same method
- * as after the end of an execution, but from copies of the counters, which the method changes.
+ * as after the end of an execution.  The method changes counters, so it is applied to copies.
  */
 #include "postgres.h"
 
@@ -86,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* first publishes after interval / 10, because calls may become long */
+	/* first due after a tenth of the interval: later calls may be long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -130,7 +130,7 @@ see_call(const NodeTiming *t, bool in_call)
 
 /*
  * Adds the time so far of a node's call that is in progress.  If the node has not been called since
- * the wrappers were installed, the call began earlier, and lasts for the whole run.
+ * the wrappers were installed, the call began before, and its time so far is that of the whole run.
  */
 static void
 add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
@@ -161,7 +161,7 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
-/* Prevents that the times of a copy are added to the sums of a shared subplan's callers. */
+/* Prevents that record_estimate() adds a copy's times to the sums of a shared subplan's callers. */
 static void
 forget_uses(CallClass *class)
 {
@@ -415,7 +415,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* without off_ticks, as the readings with which it is compared */
+	/* without off_ticks, like the readings that publish_due is compared with */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

@@ -27,7 +27,7 @@ struct ServerExecution
 	const QueryDesc *desc;
 	dlist_node	link;
 	LiveImage  *image;
-	PlanState **nodes;			/* by place */
+	PlanState **nodes;			/* indexed by place (live_memory.h) */
 	MemoryContextCallback at_end;	/* calls server_end() */
 };
 
@@ -98,7 +98,7 @@ remembers_end(const PlanState *node, const PlanState *input)
 	return i >= 0 && i < append->as_nplans && append->appendplans[i] != input;
 }
 
-/* Returns whether a node's latest loop has ended.  The loop has begun, by the Instrumentation. */
+/* Returns whether a node's latest loop, which the Instrumentation shows as begun, has ended. */
 static bool
 loop_is_over(const ServerExecution *server, int place)
 {
@@ -127,8 +127,8 @@ loop_is_over(const ServerExecution *server, int place)
 
 /*
  * Returns a node's state.  If a node does all its work in one call ("whole"), it has finished when
- * the call has ended.  If the server does not time the node, it does not show that the first call
- * of a loop is in progress.  Then the node is running if a node below is running.
+ * the call has ended.  If the server does not time the node, the Instrumentation does not show that
+ * the first call of a loop is in progress.  Then the node is running if a node below is running.
  */
 static LiveState
 node_state(const NodeInstr *instr, const PlanState *node, double loops, bool below_runs)

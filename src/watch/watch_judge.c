@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time, in s, between the two readings of CLOCK_BOOTTIME around that of the time of day. */
+/* Longest time, in s, between the readings of CLOCK_BOOTTIME before and after the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -45,7 +45,7 @@ static const char *const hints[WATCH_WHATS] = {
 };
 
 /* State of the worker, which is lost when the worker restarts. */
-static bool was_synchronised;	/* since the worker started */
+static bool was_synchronised;	/* at some time since the worker started */
 static int	unsynchronised_run; /* latest intervals without synchronisation */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;		/* moving average outside of stolen events */
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name.  If it returns to that before the open event, only ends this event. */
+/* Reports a changed name.  If it is the name from before the open event, only ends that event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)

@@ -4,14 +4,16 @@
 
 #include "watch/watch_observe.h"
 
-/* Reports changes of the machine and the clock source since the previous call. */
+/* Reports an event if the machine or the clock source has changed since the previous call. */
 extern void watch_judge_machine(TimestampTz now);
 
-/* Reports that the time of day was set since the previous call. */
+/* Reports an event if the time of day was set since the previous call. */
 extern void watch_judge_time(void);
 
-/* Report what an observation shows, and what the results of an interval show. */
+/* Reports the changes of the rate and the steps that an observation shows. */
 extern void watch_judge_observation(const WatchObservation *observed);
+
+/* Reports all other changes, which the results of an interval show. */
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 
 #endif							/* CLOCKTIMING_WATCH_JUDGE_H */

@@ -16,7 +16,7 @@
 #include "watch/watch_observe.h"
 
 /*
- * An observation measures the cost of a reading in up to BATCHES batches.  It begins none after
+ * An observation measures the cost of a reading in up to BATCHES batches.  It begins no batch after
  * COST_NS.  A batch has LEAST_BATCH to MOST_BATCH readings, and takes about BATCH_NS.
  */
 #define BATCHES			8
@@ -33,7 +33,7 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Largest rates that are not reported: of the system clock, which NTP steers, and of a counter. */
+/* Largest unreported errors of a rate: of the system clock, which NTP steers, and of a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
@@ -54,7 +54,7 @@ typedef struct Watching
 	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring, by number */
 	WatchStep	warp;			/* latest warp, if not reported yet */
 	WatchStep	lag;			/* latest lag, if not reported yet */
-	int64		step_number;	/* interval that jumps_add() found; 0: none */
+	int64		step_number;	/* interval of the latest step found; or 0 */
 	unsigned int hop;			/* turn for cpu_hop() */
 	ReferencePair last;			/* previous observation */
 	double		warm_ns;		/* latest cost of a reading */
@@ -270,7 +270,7 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* readings show a step minus the time between them */
+		/* backward_max is the step minus the time between the two readings */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
 		/* leaves out time for which the process was stopped */
@@ -320,7 +320,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares the clocks of CPUs.  Confirms a difference, because the clock may have stepped. */
+/* Compares the clocks of CPUs.  Compares again after a difference, which a step may have caused. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

@@ -307,7 +307,7 @@ watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	i = ring_add(&state->events, WATCH_EVENTS);
 	event = &state->event[i];
-	/* the new event may replace the oldest one, although it is still open */
+	/* the new event may replace the oldest one while that one is still open */
 	for (int k = 0; k < WATCH_WHATS; k++)
 	{
 		if (state->open[k] == i + 1)

@@ -18,7 +18,7 @@
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
-/* Maximum number of clock sources for which findings are added up. */
+/* Number of elements of WatchStore.totals, one for each clock source. */
 #define WATCH_SOURCES	4
 
 /* Maximum number of distinct durations in a row.  If there are more, the nearest are merged. */
@@ -49,9 +49,11 @@ typedef struct WatchRow
 	double		cold_ns;		/* mean cost of a reading after a sleep */
 	double		warm_ns;		/* mean cost of a reading in a loop */
 	double		rate_ppm;		/* mean deviation from the reference's rate */
-	double		assumed_ppm;	/* the same, with the server's TSC frequency */
+	double		assumed_ppm;	/* the same, if the server's TSC frequency
+								 * converts ticks to time */
 	double		stolen_percent; /* mean share of all CPUs' time */
-	double		off_cpu_percent;	/* mean share of the observations' time */
+	double		off_cpu_percent;	/* mean share of the observations' time
+									 * for which the worker was off the CPU */
 	double		skew_ns;		/* largest difference between CPUs; 0: none */
 	double		offset_us;		/* latest offset by adjtimex() */
 	double		max_error_us;	/* largest maxerror by adjtimex() */
@@ -67,7 +69,7 @@ typedef struct WatchRow
 	int32		longest_stall;	/* equal readings in a row */
 	int32		n;				/* number of distinct durations */
 	uint32		ticks[WATCH_DURATIONS]; /* durations, ascending */
-	uint32		counts[WATCH_DURATIONS];	/* their numbers */
+	uint32		counts[WATCH_DURATIONS];	/* how often each occurred */
 } WatchRow;
 
 /* Kinds of events.  watch_what_names has their names. */
@@ -137,7 +139,7 @@ typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* the file lacks an event */
-	uint64		latest_ns;		/* end of "latest" on reference_ns(), or 0 */
+	uint64		latest_ns;		/* end of "latest", by reference_ns(); or 0 */
 	WatchRow	latest;			/* row of the latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
@@ -161,14 +163,18 @@ extern const WatchMachine *watch_machine(void);
 /* Stores when the machine started, and adapts the history if the time of day was set by set_us. */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
-/* Store the current machine, and the results of an interval. */
 extern void watch_put_machine(const WatchMachine *machine);
+
+/* Adds the results of an interval to the rows of its minute and its hour. */
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
-/* Begin an event of this kind; return the open one or NULL; end the open one. */
 extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
 							  const char *after, const char *evidence);
+
+/* Returns the open event of a kind, or NULL. */
 extern WatchEvent *watch_open_event(WatchWhat what);
+
+/* Ends the open event of a kind, if there is one. */
 extern void watch_end_event(WatchWhat what, TimestampTz at);
 
 /* Returns a row as a clock_sample. */
