@@ -2067,8 +2067,9 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- Without detail, a row is the sum over the kinds of work of a setting. If the cost of one kind is
--- unknown, the sum over the others is a lower bound.
+-- Without detail, a row is the sum over the kinds of work of a setting. The sum is an estimate if
+-- one kind is, or if one has an upper bound and another a lower bound or an unknown cost. If only
+-- costs are unknown, it is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

@@ -73,8 +73,9 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement alternately plain, with counting and with timing for some seconds (3): '
     'returns a row for each of them, with its times and the median overhead in milliseconds';
 
--- Without detail, adds up the kinds of work that a setting times.  The sum is called a lower bound
--- ("at least") if the cost of one of the kinds is unknown.
+-- Without detail, a row is the sum over the kinds of work of a setting.  The sum is an estimate if
+-- one kind is, or if one has an upper bound and another a lower bound or an unknown cost.  If only
+-- costs are unknown, it is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
