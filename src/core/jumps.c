@@ -4,7 +4,7 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 
-#define MIN_SIDE		3		/* number of neighbours needed for a rate */
+#define MIN_SIDE		3		/* intervals on a side needed for its rate */
 #define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
 #define LEAST_NS		1000.0	/* smallest step in ns */
@@ -13,7 +13,7 @@
 /* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
-/* A change of the lead per time: 1e-6 is 1 ppm. */
+/* Drift of the clock against the reference: 1e-6 is 1 ppm. */
 typedef struct Rate
 {
 	double		rate;
@@ -110,8 +110,9 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 	jumps->unexplained_ns = 0;
 
 	/*
-	 * A lag is the part of a backward step that readings do not show.  They
-	 * show the step minus the time between them, at most passed_ns.
+	 * Readings show a backward step of S ns as a decrease by S minus the time
+	 * between the two readings, which is at most passed_ns.  So backward steps
+	 * explain a loss of up to most_ns.  The rest is a lag.
 	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{
@@ -165,8 +166,8 @@ smaller(Excess a, Excess b)
  * themselves, the nominal rate replaces theirs.  In two cases, the excess over the nominal rate
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
- * - NTP does not explain the rate of a side.  Exception: both sides have the same rate, and the
- *   interval does not have the nominal rate either.
+ * - NTP does not explain the rate of a side.  Exception: both sides and the interval have this
+ *   rate, so it is the clock's own.
  */
 static void
 judge(Jumps *jumps, int i)

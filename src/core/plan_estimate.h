@@ -20,8 +20,10 @@ typedef struct CallCost
 								 * includes */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* counted_ns if the call's result is ignored */
-	double		outside_ns;		/* cost within the time between two calls */
+	double		unseen_ns;		/* counted_ns without checking what the call
+								 * returned */
+	double		outside_ns;		/* cost of measuring the time from a timed
+								 * call's end to the next call */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
 	double		server_ns;		/* timed_ns of a call timed by the server */
 	double		ticks_per_ns;	/* approximate rate of the timing clock */
@@ -65,8 +67,8 @@ typedef struct NodeEstimate
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* one per worker of the plan; NULL if none */
-	double		untimed_rows;	/* rows of untimed workers, for the caller */
-	double		untimed_loops;	/* loops of untimed workers, for the caller */
+	double		untimed_rows;	/* rows of untimed workers; not used here */
+	double		untimed_loops;	/* loops of untimed workers; not used here */
 	double		triggers_ns;	/* cost of timing triggers during its calls */
 
 	/* output: sums over all processes */
@@ -131,7 +133,7 @@ typedef struct PlanEstimate
 	bool		as_it_is;		/* totals are not reconciled */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		besides_ns;		/* part of run_ns: timing outside of nodes */
+	double		besides_ns;		/* part of run_ns: cost of timing triggers etc. */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
 

@@ -77,7 +77,7 @@ typedef struct NodeProgress
 typedef struct ProgressWalk
 {
 	LiveImage  *image;
-	const int  *processes;		/* argument of live_progress() */
+	const int  *processes;		/* number that executed a node, by place */
 	NodeProgress *nodes;		/* indexed by place */
 
 	/*

@@ -133,8 +133,8 @@ WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(longest_stall, '<', 199::bigint, source || ': is not coarse') FROM summary
 WHERE source IN ('realtime', 'monotonic', 'monotonic_raw', 'boottime', 'tai', 'process_cputime', 'thread_cputime');
 
--- Two clocks that read the same counter have the same granularity. If the counter's step is not a
--- whole number of ticks, as on an emulated counter, the granularity is exact to 0.5 %.
+-- Two clocks that read the same counter have the same granularity. It is exact to 0.5 %, because
+-- an emulated counter is computed from another one, and its steps differ by a tick.
 SELECT cmp_ok(max(granularity_ticks), '<=', 1.005 * min(granularity_ticks), 'rdtsc and rdtscp, or cntvct and cntvct_isb, show the same granularity')
 FROM summary WHERE source IN ('rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb') HAVING count(*) = 2;
 

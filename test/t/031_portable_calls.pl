@@ -24,7 +24,7 @@ $node->safe_psql(
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
-# Installed in a schema. Called there, and on a standby, which cannot write.
+# Installed in a schema, and called on a standby, which cannot write.
 my $owner = ClockSession->new($node);
 $owner->query('SET search_path = clock');
 like(PortableEdition::install($owner)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema clock\n/m, 'installed in a schema');

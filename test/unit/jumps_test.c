@@ -95,8 +95,8 @@ test_honest(void)
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
 	/*
-	 * The rate changes in one of the intervals, from the second to the last one.  Its change in
-	 * this interval is "part" tenths of the whole change.
+	 * The rate changes within one interval, number "at".  The mean rate of this interval has
+	 * changed by "part" tenths of the change.
 	 */
 	for (int at = 1; at < 30; at++)
 	{
@@ -172,7 +172,7 @@ test_steps(void)
 		}
 	}
 
-	/* Steps of clocks whose rates are very different */
+	/* Steps of clocks that run 50 % too fast or 40 % too slowly */
 	for (int i = 0; i < 4; i++)
 	{
 		double		size = i % 2 == 0 ? 3e5 : -3e5;
@@ -206,8 +206,8 @@ static void
 test_backward(void)
 {
 	/*
-	 * A backward step in the readings.  The lead changes by it in the same interval or in the next
-	 * one.
+	 * A backward step of 5 ms.  The readings show 4.2 ms of it.  The lead changes in the same
+	 * interval or in the next one.
 	 */
 	for (int before = 0; before < 2; before++)
 	{
@@ -228,7 +228,8 @@ test_backward(void)
 	ok(nothing(), "there and back between two observations");
 
 	/*
-	 * A backward step in the readings, and a larger change of the lead: the rest is a lag.
+	 * The readings show a backward step of 4 ms, which can have been one of 5 ms.  The lead changes
+	 * by 9 ms, so 4 ms are a lag.
 	 */
 	start();
 	for (int j = 0; j < LOOKS; j++)

@@ -4,8 +4,8 @@
 #   off       clocktiming is preloaded, and all settings have their defaults
 #   track     every execution is timed for the statistics of plans
 #   counting  clocktiming also counts rows for EXPLAIN (ANALYZE, TIMING OFF)
-#   live      every execution is published from its start
-#   late      every execution is published from a random moment on
+#   live      clock_running shows every execution from its start
+#   late      clock_running shows every execution from a moment in the middle of it
 #   plain     clocktiming is not loaded, for comparison
 
 use strict;
