@@ -105,17 +105,13 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.bound,
            CASE WHEN r.work IS NOT NULL THEN NULL
                 WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
-                WHEN seconds IS NULL
-                     AND (r.bound = 'estimate' AND r.cpu_percent BETWEEN 0.3 AND 3.0
-                          OR r.bound = 'at least' AND r.cpu_percent < 1.0
-                          OR r.bound = 'at most' AND r.cpu_percent >= 1.0)
-                THEN 'measure clock_impact(60)'
-                WHEN r.cpu_percent < 1.0
-                     AND (seconds IS NULL OR r.bound IS NULL OR r.bound = 'at most'
-                          OR r.cpu_percent < 0.3)
-                THEN 'may stay on'
-                ELSE 'only while needed' || CASE WHEN r.setting = 'auto_explain.log_timing'
-                                                 THEN ', or sampled' ELSE '' END END,
+                WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
+                WHEN r.cpu_percent < 1.0 AND NOT u.uncertain THEN 'may stay on'
+                ELSE 'only while needed'
+                     || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
+                     || CASE WHEN r.setting = 'auto_explain.log_timing' THEN ', or sampled'
+                             ELSE '' END
+           END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
            r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
@@ -150,7 +146,10 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
+          GROUP BY d.setting, d.value, d.in_effect) r,
+         LATERAL (SELECT coalesce(r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3.0
+                                  OR r.bound = 'at least' AND r.cpu_percent < 1.0
+                                  OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

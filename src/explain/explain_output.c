@@ -306,7 +306,7 @@ explain_disturbed(const PlanEstimate *plan)
 
 	initStringInfo(&text);
 	if (preempted_percent(plan) >= MUCH_PREEMPTED)
-		appendStringInfo(&text, "%.1f of %.1f ms (%.0f %%) off the CPU, excluded",
+		appendStringInfo(&text, "%.1f of %.1f ms (%.0f %%) waiting for a CPU, excluded",
 						 plan->preempted_ns / 1e6, plan->run_ns / 1e6, preempted_percent(plan));
 	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
 		add(&text, ", ", psprintf("%.1f ms in a few long calls, or in gaps between timed calls",

@@ -114,13 +114,13 @@ INSERT INTO made_up VALUES
     ('exact, low', 0.9, NULL, 'may stay on', 'may stay on'),
     ('exact, high', 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, 'estimate', 'may stay on', 'may stay on'),
-    ('estimate, near 1', 0.5, 'estimate', 'measure clock_impact(60)', 'only while needed'),
+    ('estimate, near 1', 0.5, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
     ('estimate, high', 3.1, 'estimate', 'only while needed', 'only while needed'),
-    ('at least, low', 0.4, 'at least', 'measure clock_impact(60)', 'only while needed'),
+    ('at least, low', 0.4, 'at least', 'measure clock_impact(60)', 'only while needed (uncertain)'),
     ('at least, high', 1.1, 'at least', 'only while needed', 'only while needed'),
     ('at most, low', 0.9, 'at most', 'may stay on', 'may stay on'),
-    ('at most, high', 1.1, 'at most', 'measure clock_impact(60)', 'only while needed'),
-    ('auto_explain.log_timing', 5, 'estimate', 'only while needed, or sampled', 'only while needed, or sampled'),
+    ('at most, high', 1.1, 'at most', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('auto_explain.log_timing', 2, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain), or sampled'),
     ('unknown', NULL, NULL, 'unknown, see reason', 'unknown, see reason');
 SAVEPOINT made_up;
 DO $$
