@@ -87,7 +87,7 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
  * the node has caused, and sets its standard error.  "prior" is the prior probability that the node
  * caused all hidden gaps.  Timed calls are a random sample, so gaps in untimed calls let us expect
  * gaps in timed calls, too: "certain" of them because of the certain gaps, and "expected" more if
- * the node caused all hidden gaps.  "seen" is the number of long gaps that its timed calls really had.
+ * the node caused all hidden gaps.  "seen" is the number of long gaps that its timed calls had.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

@@ -38,7 +38,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Adds to the sum of increases (direction 1) or decreases (-1); returns if it shows a change. */
+/* Adds to the sum of increases (direction 1) or decreases (-1); returns whether it is a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {

@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time, in s, from CLOCK_BOOTTIME's reading before GetCurrentTimestamp() to that after. */
+/* The time of day is read between two readings of CLOCK_BOOTTIME, at most this many s apart. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
