@@ -13,7 +13,7 @@
 /* Returns NULL if this process may read the counter at present, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/* Returns the counter's frequency; NULL if it may not be read.  See counter.h for wait(). */
+/* Returns the frequency; NULL if the counter may not be read.  See counter.h for wait(). */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
 typedef struct ArmEvidence
@@ -28,7 +28,7 @@ typedef struct ArmEvidence
  * Returns NULL if the counter is to be used for timing, else the reason why not, valid until the
  * next call.  Linux must keep time by the counter, because Linux then handles the faults of known
  * processors.  A reading must also take less time than a reading of the system clock.  If a fault
- * needs a workaround, Linux traps each reading, which makes it slower.
+ * needs a workaround, Linux traps each reading of the counter, which makes the reading slower.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 

@@ -102,7 +102,7 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* enlarged: the margin, 1.96 standard errors, must be that by Student's t */
+	/* enlarged, so that 1.96 standard errors are the margin by Student's t */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);

@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 /*
- * Kinds of work that the nodes below do during a call of a node.  Each kind is counted for each
- * timed call, and in total for all calls.  These "counts below" explain a part of a call's time.
+ * Kinds of work during a call of a node, mostly by the nodes below it.  Each kind is counted for
+ * each timed call, and in total for all calls.  These "counts below" explain part of a call's time.
  */
 typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
 	BELOW_LATER,				/* other calls of these nodes */
-	BELOW_REMOVED				/* rows removed by these nodes and this one */
+	BELOW_REMOVED				/* rows removed by the node and those below */
 } CountBelow;
 
 #define N_BELOW (BELOW_REMOVED + 1)
@@ -33,7 +33,7 @@ typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
  * A stratum: successive calls with the same probability of being timed.  The time of a call
- * excludes its known part: calls of nodes below that were made while every call was timed.
+ * excludes its known part: the time of calls below it whose nodes timed every call.
  */
 typedef struct CallStratum
 {
@@ -56,10 +56,10 @@ typedef struct CallSeries
 
 	/* sums over closed strata, for the regression of times on counts below */
 	CallProducts products;		/* of deviations from the stratum's means */
-	CallProducts weighted;		/* the same, weighted as in "variance" */
+	CallProducts weighted;		/* the same, with the weights of "variance" */
 	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
-	/* input: time of long gaps in which untimed calls may have been long */
+	/* input: time of the hidden long gaps, see long_gap_share() */
 	double		hidden;
 } CallSeries;
 
@@ -85,9 +85,9 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
  * A long gap is a long time without a reading of the clock.  Some were certainly in an untimed call
  * of the node; others, the hidden ones, may have been.  Returns the share of the hidden gaps that
  * the node has caused, and sets its standard error.  "prior" is the prior probability that the node
- * caused all of them.  "seen" is the number of long gaps within the node's timed calls.  "certain"
- * is the part of this number that is expected because of the gaps certainly in untimed calls, and
- * "expected" the part that is expected if the node caused all hidden gaps.
+ * caused all hidden gaps.  Timed calls are a random sample, so gaps in untimed calls let us expect
+ * gaps in timed calls, too: "certain" of them because of the certain gaps, and "expected" more if
+ * the node caused all hidden gaps.  "seen" is the number of long gaps that its timed calls had.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

@@ -7,11 +7,11 @@
 /* Subtracted from log(value / level).  Half of log 1.3 detects a factor of 1.3 most quickly. */
 #define SLACK			0.131
 
-/* Limit of a sum; limit of what one value adds to it, about half: a single outlier is no change. */
+/* A sum shows a change at ALARM.  A value adds at most MOST, so a single outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* A value moves the level by this share of its deviation or more; FOLLOW_MOST limits deviations. */
+/* The level moves by at least the share FOLLOW of a value's deviation, which FOLLOW_MOST limits. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
@@ -38,7 +38,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Adds a value to the sum of increases (1) or decreases (-1); returns whether it shows a change. */
+/* Adds to the sum of increases (direction 1) or decreases (-1); returns whether it is a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {

@@ -60,7 +60,7 @@ typedef enum CompareVerdict
 /* Result of comparing data set b with a.  The intervals are confidence intervals. */
 typedef struct CompareTest
 {
-	double		difference;		/* mean of b minus mean of a; or the shift */
+	double		difference;		/* b's mean minus a's; for ranks, the shift */
 	double		low;			/* interval of the difference, or NAN */
 	double		high;
 	double		margin;			/* half of interval; 0 for COMPARE_NO_TEST */
@@ -77,7 +77,7 @@ typedef struct CompareTest
  * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
  * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The divisor of
  * "percent", a's mean or median, has an error, too.  So the interval of "percent" is that of the
- * difference between b and a multiplied by r, where r is the ratio of the two means or medians.
+ * difference b - r * a.  Here r is the ratio of the means, or for ranks 1 + shift / median of a.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,

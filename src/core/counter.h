@@ -39,7 +39,7 @@ extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (voi
 /*
  * Sets the frequency to the stated one, unless it is already set, stated_hz is 0, or the
  * calibration differs by more than 100 ppm.  Callers pass the frequencies that CPU and
- * hypervisor state, and at last the calibrated one, which differs between processes.
+ * hypervisor state, and the calibrated one last, because it differs between processes.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

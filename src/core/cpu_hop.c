@@ -59,7 +59,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
 
-	/* allows CPUs that come online later if all online CPUs are allowed */
+	/* if all online CPUs are allowed, later allows CPUs not online yet, too */
 	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
 		memset(&all, 0xff, sizeof(all));
 

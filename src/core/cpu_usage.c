@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* a running thread has had a time slice if the kernel counts them */
+	/* 0 time slices: the kernel does not count them, as this thread runs */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif

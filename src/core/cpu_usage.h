@@ -11,7 +11,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Return the usage before and after some work; the difference contains little of these calls. */
+/* Return the usage before and after some work.  The difference has little of their own time. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

@@ -69,7 +69,7 @@ rate_of(const double *rates, const double *doubts, int n, double tolerance, doub
 	return rate;
 }
 
-/* Sets the rate of i's later (1) or earlier (-1) neighbours; returns false if they are too few. */
+/* Sets the rate of interval i's later (direction 1) or earlier (-1) neighbours; false: too few. */
 static bool
 rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 {
@@ -163,7 +163,7 @@ smaller(Excess a, Excess b)
  * Computes the interval's excess over the rate of the earlier neighbours, and over the rate of the
  * later ones.  The smaller one decides.  If the two have different signs, the rate has changed,
  * which is no step.  If the neighbours of a side do not agree, because they contain steps
- * themselves, the nominal rate replaces theirs.  In two cases, the excess over the nominal rate
+ * themselves, the nominal rate 0 replaces theirs.  In two cases, the excess over the nominal rate
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
  * - NTP does not explain the rate of a side.  Exception: both sides and the interval have this

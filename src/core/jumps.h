@@ -41,8 +41,8 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* backward steps beyond backward_ns */
-	double		backward_max_ns;	/* largest step included in backward_ns */
+	JumpsCount	lags;			/* losses that backward_ns does not explain */
+	double		backward_max_ns;	/* maximum that backward_ns explains */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];

@@ -20,8 +20,8 @@ typedef struct CallCost
 								 * includes */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* counted_ns without checking what the call
-								 * returned */
+	double		unseen_ns;		/* counted_ns if the wrapper does not check
+								 * whether the call returned a row */
 	double		outside_ns;		/* cost of measuring the time from a timed
 								 * call's end to the next call */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
@@ -81,8 +81,8 @@ typedef struct NodeEstimate
 	double		total_margin_ns;
 	double		self_ns;		/* time without the nodes below */
 	double		self_margin_ns;
-	double		total_cost_margin_ns;	/* part due to COST_UNCERTAINTY */
-	double		self_cost_margin_ns;	/* part due to COST_UNCERTAINTY */
+	double		total_cost_margin_ns;	/* total_margin_ns due to costs */
+	double		self_cost_margin_ns;	/* self_margin_ns due to costs */
 	double		total_stddev_ns;	/* over executions; NAN if only one */
 	double		first_ns;		/* time of the first calls of loops */
 	double		adjusted_ns;	/* change of total_ns by reconcile() */
@@ -100,12 +100,12 @@ typedef struct NodeEstimate
 	int			sibling;		/* next sibling; -1: none */
 	int			nth;			/* nodes[i].nth is the index of the i-th node
 								 * in an order with parents before children */
-	int			waits_for;		/* shared: its NODE_PARTs not yet ordered */
+	int			waits_for;		/* is_shared: its NODE_PARTs not ordered yet */
 
 	double		own_variance;	/* variance of total_ns due to sampling */
-	double		variance;		/* the same, and due to COST_UNCERTAINTY */
+	double		variance;		/* own_variance, plus that due to costs */
 	double		inside_margin_ns;	/* margin due to the error of inside_ns */
-	double		part;			/* NODE_PART: its fraction of the subplan */
+	double		part;			/* NODE_PART: fraction of the subplan's time */
 
 	/* used by reconcile() */
 	bool		full;			/* its children take all of its time */
@@ -114,8 +114,8 @@ typedef struct NodeEstimate
 	double		joint_variance;
 	double		sum_ns;			/* sum of its children's joint_ns */
 	double		sum_variance;	/* variance of sum_ns */
-	double		parts;			/* shared node: sum of "part" of its parts */
-	double		parts_ns;		/* shared node: total_ns of its parts */
+	double		parts;			/* is_shared: sum of its NODE_PARTs' "part" */
+	double		parts_ns;		/* is_shared: sum of their total_ns */
 } NodeEstimate;
 
 typedef struct PlanEstimate

@@ -29,7 +29,7 @@
 
 /* Number of brackets that are read for a ReferencePair.  The narrowest one is used. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* limit between blocks; ends at a narrow one */
+#define BRACKETS_WITHIN	25		/* most between blocks; ends at a narrow one */
 
 /*
  * Parameters for learning the clock's rate relative to the reference.  The rates may differ because
@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* replaces a wide pair by an accurate one; confirms findings by a second */
+	/* replaces a wide pair by an accurate one; checks a finding by a second */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

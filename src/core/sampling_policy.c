@@ -165,7 +165,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* reserves budget for classes that have not been seen yet */
+	/* keeps the budget of time outside of these calls for new classes */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
 	/* lowers the minimum only after a full batch */

@@ -55,7 +55,7 @@
 
 /*
  * If a plan has one call for each COST_PER_CALL of its cost, counting them adds about 1 percent to
- * its time.  For rows in memory, such a cost takes some 200 ns.  Counting a call takes some 2 ns.
+ * its time.  For rows in memory, work of this cost takes some 200 ns.  Counting a call takes 2 ns.
  */
 #define COST_PER_CALL	0.08
 

@@ -79,7 +79,7 @@ typedef struct LiveCounts
 /* An execution in one process.  Its first slot has the header. */
 typedef struct LiveHeader
 {
-	int			nslots;			/* 0: not the first slot of an execution */
+	int			nslots;			/* number; 0: not an execution's first slot */
 	int			slots[LIVE_CHUNKS]; /* indexes of its slots */
 	int			pid;			/* 0: sum of parallel workers that have ended */
 	int			leader_pid;		/* leader of a parallel worker; else 0 */
@@ -157,7 +157,7 @@ extern bool live_memory_ready(void);
  */
 extern bool live_claim(LiveImage *image);
 
-/* Copies an image to its slots; only header and counts unless "all".  May be called by handlers. */
+/* Copies an image to its slots: all, or only header and counts.  Signal handlers may call it. */
 extern void live_write(const LiveImage *image, bool all);
 
 /*

@@ -8,7 +8,8 @@
 
 /*
  * Returns an image of an execution of this process, with the plan and without counters, in
- * CurrentMemoryContext.  Unless "nodes" is NULL, sets *nodes to the plan's nodes by place.
+ * CurrentMemoryContext.  Unless "nodes" is NULL, sets *nodes to an array of the plan's nodes,
+ * indexed by place (live_memory.h).
  */
 extern LiveImage *live_describe(const QueryDesc *desc, int level, TimestampTz started_at,
 								PlanState ***nodes);

@@ -77,7 +77,7 @@ typedef struct NodeProgress
 typedef struct ProgressWalk
 {
 	LiveImage  *image;
-	const int  *processes;		/* number that executed a node, by place */
+	const int  *processes;		/* number of processes per node, by place */
 	NodeProgress *nodes;		/* indexed by place */
 
 	/*

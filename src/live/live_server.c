@@ -31,7 +31,6 @@ struct ServerExecution
 	MemoryContextCallback at_end;	/* calls server_end() */
 };
 
-/* All ServerExecutions of this process. */
 static dlist_head servers = DLIST_STATIC_INIT(servers);
 
 /* Called when the query's memory is freed, also after an error. */
@@ -107,7 +106,7 @@ loop_is_over(const ServerExecution *server, int place)
 	bool		above_ended = above != NULL &&
 		live_counts(server->image, n->parent)->state == LIVE_FINISHED;
 
-	/* one call evaluates a subplan, unless it is a CTE */
+	/* one call evaluates a subplan to its end, unless it is a CTE */
 	if (above == NULL || n->is_subplan)
 		return n->is_subplan && !n->is_cte;
 	if (remembers_end(above, server->nodes[place]))

@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Longest time, in s, between the readings of CLOCK_BOOTTIME before and after the time of day. */
+/* The time of day is read between two readings of CLOCK_BOOTTIME, at most this many s apart. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -46,7 +46,7 @@ static const char *const hints[WATCH_WHATS] = {
 
 /* State of the worker, which is lost when the worker restarts. */
 static bool was_synchronised;	/* at some time since the worker started */
-static int	unsynchronised_run; /* latest intervals without synchronisation */
+static int	unsynchronised_run; /* intervals since the latest synchronised one */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;		/* moving average outside of stolen events */
 static double usual_rate_ppm;	/* latest rate outside of rate events */

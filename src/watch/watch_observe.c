@@ -29,7 +29,7 @@
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
-/* The rate is known if the latest RATE_OBSERVATIONS differ by less than RATE_AGREES_PPM. */
+/* The rate is known if the latest RATE_OBSERVATIONS rates differ by less than RATE_AGREES_PPM. */
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
@@ -270,7 +270,7 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* backward_max is the step minus the time between the two readings */
+		/* backward_max lacks the time between the two readings of the step */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
 		/* leaves out time for which the process was stopped */

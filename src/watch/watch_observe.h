@@ -56,7 +56,7 @@ extern void watch_start(void);
 /* Returns whether EXPLAIN ANALYZE now reads another clock.  If so, call watch_start() again. */
 extern bool watch_is_outdated(void);
 
-/* Adds set_us to the times of this module's state, after the time of day was set by set_us. */
+/* Adds set_us to this module's stored times, after the time of day was changed by set_us. */
 extern void watch_move_times(int64 set_us);
 
 extern void watch_observe(WatchObservation *observed);

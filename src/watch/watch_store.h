@@ -51,7 +51,7 @@ typedef struct WatchRow
 	double		rate_ppm;		/* mean deviation from the reference's rate */
 	double		assumed_ppm;	/* the same, if the server's TSC frequency
 								 * converts ticks to time */
-	double		stolen_percent; /* mean share of all CPUs' time */
+	double		stolen_percent; /* mean stolen share of all CPUs' time */
 	double		off_cpu_percent;	/* mean share of the observations' time
 									 * for which the worker was off the CPU */
 	double		skew_ns;		/* largest difference between CPUs; 0: none */
@@ -152,7 +152,7 @@ extern WatchStore *watch_store;
 
 extern const char *const watch_what_names[WATCH_WHATS];
 
-/* Returns the index of the i-th oldest element of a ring, whose array has this size. */
+/* Returns the index of element i of a ring (0: the oldest one), whose array has this size. */
 extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
 /* Returns the current machine; NULL: not known yet. */
@@ -160,7 +160,7 @@ extern const WatchMachine *watch_machine(void);
 
 /* Only the worker may call the functions from here to watch_end_event(). */
 
-/* Stores when the machine started, and adapts the history if the time of day was set by set_us. */
+/* Stores when the machine started; adapts the history to a change of the time of day by set_us. */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
 extern void watch_put_machine(const WatchMachine *machine);

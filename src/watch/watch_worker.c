@@ -26,7 +26,7 @@
 #define INTERVAL_LEAST_MS	100
 #define INTERVAL_MOST_MS	60000	/* one minute: a row of the history */
 
-/* Longest time between two writes of the file, in ms; most intervals from an event to a write. */
+/* Time between two writes of the file, in ms; if an event is unsaved, in watch intervals. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 
