@@ -73,8 +73,8 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# Returns, for each histogram, the upper limits of the most frequent bucket: that of clock_report()
-# and that of pg_test_timing. Histograms are the tables with even numbers.
+# Returns a pair for each histogram: the upper limit of the most frequent bucket in the output of
+# clock_report(), and in that of pg_test_timing. The tables with even indexes are the histograms.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;
