@@ -12,8 +12,8 @@ SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, ver
                     difference_high_ns, difference_margin_percent) = CASE ordinality WHEN 1 THEN 8 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 SELECT ok(pooled_stddev_ns IS NULL, source || ': no pooled deviation without Student''s test') FROM compared;
--- One row for each clock but the first, with figures of the first clock. Tolerances in the checks
--- allow for rounding, because each figure is rounded separately.
+-- A row for each clock except the first, with figures of this clock and of the first one. Tolerances
+-- in the checks allow for rounding, because each figure is rounded separately.
 CREATE TEMP VIEW pair AS
     SELECT c.*, f.min_ns AS first_min_ns, f.max_ns AS first_max_ns, f.median_ns AS first_median_ns
     FROM compared AS c, compared AS f WHERE c.ordinality > 1 AND f.ordinality = 1;
