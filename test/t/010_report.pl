@@ -1,6 +1,6 @@
 # clock_report() has the format of pg_test_timing, so that a parser of pg_test_timing's output also
-# reads clock_report()'s. It has the format of PostgreSQL 19, so the two are compared only from 19
-# on.
+# reads clock_report()'s. The format is that of PostgreSQL 19, so the outputs are compared only from
+# 19 on.
 use strict;
 use warnings;
 
