@@ -612,9 +612,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
--- Executes count(*) over the rows in three modes: plain, with counting, and with timing. A
--- correlated subquery repeats the count(*) several times per statement, so that EXPLAIN's rounding
--- to a microsecond does not matter. Plain executions use a cursor, which does not store the result.
+-- Executes count(*) over a number of rows ("rows") in three modes: plain, with counting, and with
+-- timing. A correlated subquery repeats the count(*) several times per statement, so that EXPLAIN's
+-- rounding to a microsecond does not matter. Plain executions use a cursor, which does not store
+-- the result.
 --
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.
@@ -1225,7 +1226,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, te
 --
 -- A call is timed by two readings of the clock. "inside" is the part of their cost that falls
 -- between the two readings, so that the node's own time includes it. "outside" is the rest, which
--- only the times of the nodes above include. The argument "each" is the sum of both. In total, the
+-- only the times of the nodes above include. The argument "each" is inside + outside. In total, the
 -- cost is the difference between the root's time and the query's time without timing.
 --
 -- "counting" is the cost of counting a call, in ms.
@@ -1374,8 +1375,8 @@ BEGIN
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- numbers of calls in one process: "below" of all nodes below a node, "children_cost" of its
-    -- children only
+    -- numbers of calls in one process: below[i] counts those of all nodes below node i,
+    -- children_cost[i] those of its children only
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -1417,8 +1418,9 @@ BEGIN
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- standard deviation of the measured ratio. noise_of_difference is smaller than noise:
-        -- plain and timed runs alternate, so that a disturbance affects both
+        -- standard deviation of the measured ratio. The difference of two times is less uncertain
+        -- (noise_of_difference) than a single time (noise): plain and timed runs alternate, so a
+        -- disturbance affects both
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));

@@ -56,7 +56,7 @@ COMMENT ON TYPE clock_sample IS
 -- Both casts use the text form of a sample, which is a JSON object.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS
-    'converts the JSON object that is the text form of a sample to the sample';
+    'converts a JSON object, which is the text form of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
@@ -574,8 +574,8 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- The text of a regproc is schema-qualified here, because search_path excludes the
-        -- extension's schema.
+        -- Passes a statement that calls internal_clock_wait() by its qualified name: a regproc is
+        -- printed with its schema, because search_path excludes the extension's schema.
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -678,8 +678,8 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-    'internal: raises an error if the confidence is invalid, or if the time of the snapshot is '
-    'null because there is none';
+    'internal: raises an error if the confidence is invalid, or if there is no snapshot, which '
+    'means that its time is null';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -1011,7 +1011,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
     'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
-    'using two background workers: offset in nanoseconds with its lower and upper bound, jumps '
+    'using a background worker: offset in nanoseconds with its lower and upper bound, jumps '
     'ahead (warps), readings equal to the previous one (stalls), and cost of a reading';
 REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
@@ -1645,8 +1645,8 @@ COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time of the first execution that the sums include; two snapshots of a plan differ in it if '
-    'its statistics were reset or evicted in between';
+    'time of the first execution that the sums include; two snapshots of a plan have different '
+    'times here if its statistics were reset or evicted in between';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
     'weighted sums from which mean and variance of the time of the node and its descendants are '
     'computed; times are in nanoseconds';
@@ -1831,7 +1831,7 @@ COMMENT ON COLUMN clock_running.state IS
     'unknown';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
-    'processes; null if it was executed only before';
+    'processes; null if it was executed only before that time';
 COMMENT ON COLUMN clock_running.estimated_rows IS
     'planner''s estimate of the rows of all loops that have begun, to compare with rows';
 COMMENT ON COLUMN clock_running.self_ms IS
@@ -1951,8 +1951,9 @@ COMMENT ON FUNCTION clock_history(text) IS
 REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
--- Two calls with a constant column per, so that a query with the condition per = 'hour' or
--- per = 'minute' calls the function only once: the planner removes the part that contradicts it.
+-- Calls the function clock_history() once for hours and once for minutes, with a constant as the
+-- column "per".  If a query has the condition per = 'hour' or per = 'minute', the planner removes
+-- the other call.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -2076,8 +2077,9 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours are used only before the first minute.  If the period begins after that minute, the
-        -- condition on "from" is false, and clock_history('hour') is not called.
+        -- Adds the hours that end before the oldest minute of the history.  If the period does not
+        -- begin before that minute, the condition on "from" is false, and clock_history('hour') is
+        -- not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
@@ -2601,10 +2603,10 @@ DECLARE
     timeouts integer[];         -- connect_timeout in seconds; null if none
     began timestamptz[];        -- time when connecting began
     results integer[];          -- number of received results; null if not connected
-    sent_at double precision[]; -- value of "slept" when the script was sent
+    sent_at double precision[]; -- value of "slept" (below) when the query was sent
     -- Variables of the server that the loop is handling:
     connection text;            -- name of dblink's connection
-    rows text[];                -- rows of a result
+    rows text[];                -- rows of the latest result
     answers jsonb[];            -- rows to return; null while there is no answer
     state text;
     detail text;
@@ -2720,8 +2722,8 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- Either the other server or this session was cancelled.  If it was the other
-                -- server, the error's context contains the name of the connection.
+                -- The query was cancelled on the other server, or this function was cancelled.  In
+                -- the first case, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
@@ -2995,9 +2997,11 @@ COMMENT ON COLUMN clock_fleet.stolen_percent IS
     'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
     'if unknown';
 COMMENT ON COLUMN clock_history.off_cpu_percent IS
-    'share of the time of observing the clock in which other processes had the CPU, in percent';
+    'while the background worker observed the clock: share of the time in which other processes '
+    'had the CPU, in percent';
 COMMENT ON COLUMN clock_fleet.off_cpu_percent IS
-    'share of the time of observing the clock in which other processes had the CPU, in percent';
+    'while the background worker observed the clock: share of the time in which other processes '
+    'had the CPU, in percent';
 COMMENT ON COLUMN clock_history.synchronised IS
     'true if the kernel''s clock was synchronised with a time server during the whole period; null '
     'if unknown';

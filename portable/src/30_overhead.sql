@@ -49,9 +49,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
--- Executes count(*) over the rows in three modes: plain, with counting, and with timing. A
--- correlated subquery repeats the count(*) several times per statement, so that EXPLAIN's rounding
--- to a microsecond does not matter. Plain executions use a cursor, which does not store the result.
+-- Executes count(*) over a number of rows ("rows") in three modes: plain, with counting, and with
+-- timing. A correlated subquery repeats the count(*) several times per statement, so that EXPLAIN's
+-- rounding to a microsecond does not matter. Plain executions use a cursor, which does not store
+-- the result.
 --
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.

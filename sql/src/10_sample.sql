@@ -43,7 +43,7 @@ COMMENT ON TYPE clock_sample IS
 -- Both casts use the text form of a sample, which is a JSON object.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS
-    'converts the JSON object that is the text form of a sample to the sample';
+    'converts a JSON object, which is the text form of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';

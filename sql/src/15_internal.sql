@@ -58,8 +58,8 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- The text of a regproc is schema-qualified here, because search_path excludes the
-        -- extension's schema.
+        -- Passes a statement that calls internal_clock_wait() by its qualified name: a regproc is
+        -- printed with its schema, because search_path excludes the extension's schema.
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -124,8 +124,8 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-    'internal: raises an error if the confidence is invalid, or if the time of the snapshot is '
-    'null because there is none';
+    'internal: raises an error if the confidence is invalid, or if there is no snapshot, which '
+    'means that its time is null';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean

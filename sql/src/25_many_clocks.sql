@@ -35,7 +35,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
     'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
-    'using two background workers: offset in nanoseconds with its lower and upper bound, jumps '
+    'using a background worker: offset in nanoseconds with its lower and upper bound, jumps '
     'ahead (warps), readings equal to the previous one (stalls), and cost of a reading';
 \only_for pg_monitor FUNCTION clock_cpu_skew(text, double precision)
 

@@ -30,8 +30,8 @@ COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time of the first execution that the sums include; two snapshots of a plan differ in it if '
-    'its statistics were reset or evicted in between';
+    'time of the first execution that the sums include; two snapshots of a plan have different '
+    'times here if its statistics were reset or evicted in between';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
     'weighted sums from which mean and variance of the time of the node and its descendants are '
     'computed; times are in nanoseconds';

@@ -53,7 +53,7 @@ COMMENT ON COLUMN clock_running.state IS
     'unknown';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
-    'processes; null if it was executed only before';
+    'processes; null if it was executed only before that time';
 COMMENT ON COLUMN clock_running.estimated_rows IS
     'planner''s estimate of the rows of all loops that have begun, to compare with rows';
 COMMENT ON COLUMN clock_running.self_ms IS

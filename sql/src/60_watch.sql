@@ -37,8 +37,9 @@ COMMENT ON FUNCTION clock_history(text) IS
     'the view clock_history shows it';
 \only_for pg_monitor FUNCTION clock_history(text)
 
--- Two calls with a constant column per, so that a query with the condition per = 'hour' or
--- per = 'minute' calls the function only once: the planner removes the part that contradicts it.
+-- Calls the function clock_history() once for hours and once for minutes, with a constant as the
+-- column "per".  If a query has the condition per = 'hour' or per = 'minute', the planner removes
+-- the other call.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -159,8 +160,9 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours are used only before the first minute.  If the period begins after that minute, the
-        -- condition on "from" is false, and clock_history('hour') is not called.
+        -- Adds the hours that end before the oldest minute of the history.  If the period does not
+        -- begin before that minute, the condition on "from" is false, and clock_history('hour') is
+        -- not called.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)

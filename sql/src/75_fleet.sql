@@ -122,10 +122,10 @@ DECLARE
     timeouts integer[];         -- connect_timeout in seconds; null if none
     began timestamptz[];        -- time when connecting began
     results integer[];          -- number of received results; null if not connected
-    sent_at double precision[]; -- value of "slept" when the script was sent
+    sent_at double precision[]; -- value of "slept" (below) when the query was sent
     -- Variables of the server that the loop is handling:
     connection text;            -- name of dblink's connection
-    rows text[];                -- rows of a result
+    rows text[];                -- rows of the latest result
     answers jsonb[];            -- rows to return; null while there is no answer
     state text;
     detail text;
@@ -241,8 +241,8 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- Either the other server or this session was cancelled.  If it was the other
-                -- server, the error's context contains the name of the connection.
+                -- The query was cancelled on the other server, or this function was cancelled.  In
+                -- the first case, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;

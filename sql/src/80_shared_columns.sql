@@ -32,7 +32,8 @@ COMMENT ON COLUMN {clock_history,clock_fleet}.stolen_percent IS
     'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
     'if unknown';
 COMMENT ON COLUMN {clock_history,clock_fleet}.off_cpu_percent IS
-    'share of the time of observing the clock in which other processes had the CPU, in percent';
+    'while the background worker observed the clock: share of the time in which other processes '
+    'had the CPU, in percent';
 COMMENT ON COLUMN {clock_history,clock_fleet}.synchronised IS
     'true if the kernel''s clock was synchronised with a time server during the whole period; null '
     'if unknown';

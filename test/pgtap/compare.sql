@@ -12,8 +12,8 @@ SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, ver
                     difference_high_ns, difference_margin_percent) = CASE ordinality WHEN 1 THEN 8 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 SELECT ok(pooled_stddev_ns IS NULL, source || ': no pooled deviation without Student''s test') FROM compared;
--- One row for each clock but the first, with figures of the first clock. Tolerances in the checks
--- allow for rounding, because each figure is rounded separately.
+-- A row for each clock except the first, with figures of this clock and of the first one. Tolerances
+-- in the checks allow for rounding, because each figure is rounded separately.
 CREATE TEMP VIEW pair AS
     SELECT c.*, f.min_ns AS first_min_ns, f.max_ns AS first_max_ns, f.median_ns AS first_median_ns
     FROM compared AS c, compared AS f WHERE c.ordinality > 1 AND f.ordinality = 1;
@@ -34,8 +34,8 @@ SELECT cmp_ok(r.median_ns, '<', g.median_ns, 'an instruction costs less than a s
 FROM compared AS r, compared AS g WHERE r.source IN ('rdtsc', 'cntvct') AND g.source = 'getrusage';
 -- Costs agree with those of clock_survey(). Other processes may slow down a measurement, so the
 -- minimum of three surveys and three comparisons, made alternately, is used for each clock. Even
--- then the cost of a single clock may be wrong by a multiple. So the median of the clocks' ratios
--- is checked, and the correlation.
+-- then the cost of a single clock may be wrong by a multiple. So the median over all clocks of the
+-- ratio of the two costs is checked, and the correlation of the two costs.
 CREATE TEMP TABLE costs AS
     SELECT source, min(min_ns) AS compared_ns, min(cost_ns) AS surveyed_ns
     FROM generate_series(1, 6) AS turn,
@@ -71,9 +71,10 @@ FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
 -- All costs of "getrusage" are larger than those of "time". With five different values in each
--- array, p is 2/252. On an idle machine some values are equal. Then p is computed by the normal
--- approximation: by R's wilcox.test it is 0.0119 if two values are equal, and 0.0040 if all five
--- values of each array are equal.
+-- array, p is 2/252, because only 2 of the 252 ways to order the two arrays' values are as extreme.
+-- On an idle machine some values are equal. Then p is computed by the normal approximation: by R's
+-- wilcox.test it is 0.0119 if two values are equal, and 0.0040 if all five values of each array are
+-- equal.
 SELECT ok(verdict = 'difference' AND difference_ns > 0 AND pooled_stddev_ns IS NULL
           AND p_value BETWEEN CASE WHEN equal THEN 0.0039 ELSE 0.0079 END AND CASE WHEN equal THEN 0.0120 ELSE 0.0080 END,
           'runs of a call that costs more')

@@ -281,8 +281,8 @@ SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
--- No margin is larger than the run. With a Gather, several processes execute nodes, so the limit is
--- nine times the run.
+-- No margin is larger than the run. With a Gather, up to nine processes execute a node: the leader
+-- and, by default, at most eight workers. So the limit is nine times the run.
 SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,

@@ -11,8 +11,9 @@ SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percen
 FROM runs WHERE mode = 'plain';
 SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
 SELECT is(typical_overhead_ns IS NULL, mode = 'plain', mode || ': the typical overhead is over plain') FROM runs;
--- The typical overhead is a difference of medians. It is compared with the difference of the means,
--- because a median and a mean differ by at most one standard deviation.
+-- The typical overhead is a difference of medians. A median and a mean differ by at most one
+-- standard deviation. So the overhead is compared with the difference of the means, with the sum of
+-- the two standard deviations as tolerance.
 SELECT cmp_ok(abs(r.typical_overhead_ns * 2000 / 1e6 - (r.mean_ms - p.mean_ms)), '<=', r.stddev_ms + p.stddev_ms + 0.0002,
               r.mode || ': the typical overhead is near the mean')
 FROM runs AS r, runs AS p WHERE p.mode = 'plain' AND r.mode <> 'plain';
@@ -52,8 +53,8 @@ SELECT lives_ok('SELECT clock_executor_overhead_runs(50000, duration => 0.5)', '
 RESET work_mem;
 RESET temp_file_limit;
 
--- A query of the user: the number of calls of its nodes is that of the rows and of the ends of
--- loops.
+-- A query of the user. Each node is called once for each row and once at the end: the function scan
+-- 20001 times, the aggregate twice.
 CREATE TEMP TABLE query AS SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 20000)', 0.5);
 SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint], 'node calls');
 SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 0.1, mode || ': per call') FROM query

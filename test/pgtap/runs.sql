@@ -102,8 +102,8 @@ SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it w
 SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
               source || ': the loop''s time is the duration over the readings') FROM summary;
--- Bound of the error of each clock's rate. It is doubled for coarse clocks, because on a busy
--- machine the kernel may be late with their ticks.
+-- rate_bound_ppm of each clock, which limits the error of its rate. It is doubled for coarse clocks,
+-- because on a busy machine the kernel may be late with their ticks.
 CREATE TEMP VIEW late AS
     SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time') THEN 2 ELSE 1 END * rate_bound_ppm AS ppm FROM summary;
 SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source || ': durations make up no more than the run') FROM summary JOIN late USING (source);

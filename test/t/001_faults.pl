@@ -338,7 +338,7 @@ foreach my $fault (
 		disarm();
 
 		# If the process loses the CPU while the clock stands still, the end of the stall looks like
-		# a jump. Ignores the jumps if they are not more than these interruptions.
+		# a jump. Ignores the jumps if there are at most as many as such interruptions ("hidden").
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };

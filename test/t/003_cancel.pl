@@ -1,5 +1,5 @@
 
-# Runs that are cancelled, that time out, and whose backend is terminated.
+# Runs that are cancelled or time out, or whose backend is terminated.
 
 use strict;
 use warnings;

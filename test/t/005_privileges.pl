@@ -1,6 +1,6 @@
 
-# Which roles may call which functions; and whether objects with the names that clocktiming uses,
-# which other users have created, can change what its functions do.
+# Which roles may call which functions. Other users may create objects with the names that
+# clocktiming uses; such objects must not change what clocktiming's functions do.
 
 use strict;
 use warnings;
@@ -116,7 +116,7 @@ is( $alice->query(
 	'nor is a view of a view a way to the sources');
 
 # Creates objects in the schema "evil". They have names that clocktiming's function bodies and views
-# use, and using one of them raises an error. The queries below are executed with a search_path in
+# use, and raise an error when they are used. The queries below are executed with a search_path in
 # which "evil" precedes all other schemas, including pg_catalog.
 $node->safe_psql(
 	'postgres', q{

@@ -103,7 +103,8 @@ foreach my $source (@sources)
 	$grown = $session->memory - $before;
 	cmp_ok($grown, '<', $allowed, "$source: memory after them");
 
-	# Each run in a statement of its own. Runs in a DO statement fill the caches first.
+	# Executes each run in a statement of its own. Before that, runs in a DO statement fill the
+	# caches.
 	$session->query("DO \$\$ BEGIN FOR i IN 1 .. 3 LOOP
 		PERFORM clock_measure('$source', 0.0001); END LOOP; END \$\$");
 	$before = $session->memory;

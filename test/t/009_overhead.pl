@@ -38,7 +38,8 @@ my $state = $ClockSession::state . q{
 	SELECT count(*) FROM secret};
 my $session = ClockSession->new($node);
 my $killer = ClockSession->new($node);
-# Loads the libraries before the state is stored, because each adds settings to it.
+# Loads the libraries before the state is stored, because the state includes settings that the
+# libraries define.
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 my $before = $session->query($state)->{out};
 like($before, qr/\noff\nt\n0\nt\n100$/, 'the state before');
@@ -117,8 +118,8 @@ for (1 .. 10)
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
-# If another extension instruments the query, the comparison would be distorted, and an error is
-# raised.
+# Functions raise an error if another extension instruments the query, because the plain executions
+# would then also be counted or timed.
 $session = ClockSession->new($node);
 SKIP:
 {
@@ -146,7 +147,8 @@ is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})
 	'but reads no table that is not for it');
 is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)', 0.05, true)})->{state}, '42501',
 	'nor writes to one');
-# The node returns 10 of 100 rows: 10 calls that return a row, and one call at the end.
+# Of 100 rows, row-level security shows 10 to this user. So the node is called 11 times: once per
+# row, and once at the end.
 is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
 	'row-level security is the caller\'s');
 $_->quit foreach ($watcher, $killer);

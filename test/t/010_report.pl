@@ -1,6 +1,6 @@
 # clock_report() has the format of pg_test_timing, so that a parser of pg_test_timing's output also
-# reads clock_report()'s. It has the format of PostgreSQL 19, so the two are compared only from 19
-# on.
+# reads clock_report()'s. The format is that of PostgreSQL 19, so the outputs are compared only from
+# 19 on.
 use strict;
 use warnings;
 
@@ -73,8 +73,8 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# Returns, for each histogram, the upper limits of the most frequent bucket: that of clock_report()
-# and that of pg_test_timing. Histograms are the tables with even numbers.
+# Returns a pair for each histogram: the upper limit of the most frequent bucket in the output of
+# clock_report(), and in that of pg_test_timing. The tables with even indexes are the histograms.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;

@@ -241,7 +241,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 				"$what: no warp is larger than the offset");
 			diag "$what: $row->{offset_min_ns} to $row->{offset_max_ns}";
 
-			# The offset can be distinguished from 0 only if it is larger than the round trip.
+			# The offset is found for certain only if it is longer than the round trip, which is the
+			# time that a reading takes to the other CPU and back.
 			next if $row->{round_trip_ns} >= abs($truth);
 			$found = 1;
 			ok( $row->{offset_min_ns} > 0 || $row->{offset_max_ns} < 0,

@@ -69,8 +69,8 @@ $session->query('SELECT count(*) FROM clock_sources');
 # contain the true drift.
 my ($intervals, $containing) = (0, 0);
 
-# Returns whether the confidence interval of a drift contains the true one. If that is not 0, the
-# interval must not contain 0, unless $wide is true.
+# Returns whether the confidence interval of a drift contains the true drift. If the true drift is
+# not 0, the interval must not contain 0, unless $wide is true.
 sub is_right
 {
 	my ($row, $truth, $wide) = @_;
@@ -79,8 +79,8 @@ sub is_right
 	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
 }
 
-# Calls $measure, which returns a row of clock_drift() and other values. Repeats this up to four
-# times until the drift of the row is right and $also, if given, returns true for the values.
+# Calls $measure, which returns a list that begins with a row of clock_drift(). Repeats this up to
+# four times until the drift of the row is right and $also, if given, returns true for the list.
 # Repetition is necessary: a 95 % interval misses the true drift in one of 20 cases, and a process
 # that waits for the CPU may see two steps as one.
 sub measured
@@ -193,7 +193,7 @@ if ($tsc)
 contains(scalar right_drift_of(0, 'system', 'monotonic', 0.3),
 	0, 'two names of the clock that is wrong');
 
-# clock_monitor(): the difference to the reference grows with the advance of the clock, by the
+# clock_monitor(): the difference between the clock and the reference clock must grow at the
 # injected rate.
 foreach my $ppm (200, -200)
 {
@@ -234,8 +234,9 @@ sub is_active
 }
 
 # A single step within a run is reported, and is not part of the rate. To be seen as a backward
-# step, a step back must be longer than the time between two observations of the clock; hence 0.3 s.
-# After a step of -3 s, the clock is earlier than at the start of the run.
+# step, a step back must be longer than the time between two observations of the clock. Therefore
+# the shortest step back of this test is 0.3 s. After a step of -3 s, the clock is earlier than at
+# the start of the run.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
 	[ 10_000_000_000, 'system', 'kernel' ],

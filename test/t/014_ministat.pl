@@ -115,8 +115,8 @@ for my $i (0 .. 251)
 	my $spread = abs($center) * (0.001, 0.03, 0.3, 2)[ $i % 4 ];
 	my $shift = (0, 0.2, 0.6, 1, 1.5, 4)[ int($i / 6) % 6 ];
 
-	# The plots below use the sets of these cases. Their numbers of values are made odd, because
-	# then both versions of ministat compute the same median.
+	# Every sixth case is also plotted below. Its data sets have odd numbers of values, for which
+	# both versions of ministat compute the same median.
 	($n, $m) = ($n - 1 + $n % 2, $m - 1 + $m % 2) if $i % 6 == 1;
 	# Whole numbers need a larger spread, or most of them would be equal.
 	$spread = 3 if $i % 5 == 3 && $spread < 1;

@@ -449,8 +449,8 @@ auto_explain.log_nested_statements = on
 			$s->query("SET auto_explain.log_timing = $timing");
 			my $result = $s->query($call);
 
-			# With the method sampling, clocktiming itself counts the rows, also for auto_explain.
-			# So there is no error if auto_explain requests no timers.
+			# If auto_explain requests no timers, the method sampling raises no error: clocktiming
+			# then counts the rows itself, also for auto_explain.
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");

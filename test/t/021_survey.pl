@@ -14,7 +14,7 @@ use ClockShim;
 
 my $shim = ClockShim->new('tick_clock', 3);
 
-# inject(pid, ns, n) makes CLOCK_MONOTONIC_COARSE of a process advance by ticks of this length in ns
+# inject(pid, ns, n) makes CLOCK_MONOTONIC_COARSE of a process advance by ticks of ns nanoseconds
 # (test/shim/tick_clock.c). Of the first n of each 32 ticks, the process misses every second one.
 sub inject
 {

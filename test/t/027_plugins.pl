@@ -1,6 +1,7 @@
 
 # Every user may load a library from the directory plugins. A symbolic link there refers to
-# clocktiming's library. In sessions of ordinary roles, the library has restrictions.
+# clocktiming's library. An ordinary role that loads it must not be able to measure clocks, nor to
+# set internal settings.
 
 use strict;
 use warnings;

@@ -24,7 +24,8 @@ $node->safe_psql(
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
-# Installed in a schema, and called on a standby, which cannot write.
+# Installs the edition in a schema of the primary, and calls the functions on a standby, which
+# cannot write.
 my $owner = ClockSession->new($node);
 $owner->query('SET search_path = clock');
 like(PortableEdition::install($owner)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema clock\n/m, 'installed in a schema');
@@ -42,7 +43,7 @@ like($refused->{err}, qr/cannot be installed on a standby.*\nHINT:  Install it o
 $reader->quit;
 $standby->stop;
 
-# Installed in pg_temp, by a role without privileges.
+# A role without privileges installs the edition in pg_temp.
 my $nobody = ClockSession->new($node, user => 'regress_nobody');
 like(PortableEdition::install($nobody)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema pg_temp, for this session only\n/m,
 	'installed in pg_temp');

@@ -28,8 +28,8 @@ $node->safe_psql(
 	CREATE SCHEMA clock AUTHORIZATION regress_owner;
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 
-# Replaces the node in ClockSession: returns a connection string for pgbouncer instead of the
-# server.
+# ClockSession->new() accepts an object of this class as its node. connstr() returns a connection
+# string for pgbouncer instead of the server.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -85,7 +85,7 @@ sub both
 	return join("\n", sort @are);
 }
 
-# Installed in a schema. Each statement of a client may be executed in another session.
+# Installs the edition in a schema. Each statement of a client may be executed in another session.
 my @owners = map { ClockSession->new($pool, user => 'regress_owner') } 1 .. 3;
 my $before = both(@owners);
 $owners[0]->query('BEGIN');

@@ -73,8 +73,8 @@ is( query(
 		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
 	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
 	'its nodes');
-# A CTE that two nodes scan. The time of the CTE's rows must be divided between them by their own
-# calls.
+# A CTE that two nodes scan. The time of producing a row belongs to the node whose call produced it:
+# one row to the first node, 39 rows to the second.
 query($on . q{WITH c AS MATERIALIZED (SELECT i, pg_sleep(0.002) FROM t LIMIT 40) (SELECT i FROM c LIMIT 1) UNION ALL SELECT count(*) FROM c});
 is( query(
 		q{SELECT array_agg(self_ms < 0.3 * (SELECT max(total_ms) FROM clock_node_stats WHERE planid = n.planid)) || array_agg(total_ms > 40 ORDER BY total_ms)

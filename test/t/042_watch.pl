@@ -1,7 +1,8 @@
 
 # The background worker that watches the clock, while test/shim makes the clock faulty. Each fault
-# must be one event, with the right values before and after it, which ends with the fault. History
-# and events must survive the end of the worker, a restart, a full disk and a damaged file.
+# must cause exactly one event. The event must state the right values before and after the fault,
+# and end when the fault ends. History and events must survive the end of the worker, a restart, a
+# full disk and a damaged file.
 
 use strict;
 use warnings;
@@ -105,8 +106,8 @@ query('SELECT pg_reload_conf(), pg_sleep(0.01) FROM generate_series(1, 100)');
 $judged = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}) - $judged;
 cmp_ok($judged, '<=', (time - $since) / 0.5 + 2, 'reloads do not make intervals shorter');
 
-# From now on, drift_clock.c replaces the worker's clock. Its offset to CLOCK_MONOTONIC_RAW is that
-# of the true clock, so this is no event.
+# From now on, drift_clock.c replaces the worker's clock. The faulty clock has the same offset to
+# CLOCK_MONOTONIC_RAW as the true one, so the replacement causes no event.
 sub raw { return ClockShim::raw_ns(); }
 my $ahead = ClockShim::ahead_ns();
 $shim->write(PID, worker(), 0, $ahead);
@@ -139,8 +140,8 @@ is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_par
 is_ended('a step back', 'backward step');
 
 # The clock stands still for a while and then remains behind. The worker observes the clock every
-# 0.1 s or less often. If the clock stands still for more than five observations, the event is a
-# rate; for fewer than four, a lag; in between one of the two, but not both.
+# 0.1 s or less often. If the clock stands still for more than five observations, the event is of
+# the kind "rate"; for fewer than four, "lag"; in between, one of the two kinds, but not both.
 foreach my $looks (2.5, 4.5, 5.5, 6.5, 7.5, 20)
 {
 	my $ns = $looks * S / 10;

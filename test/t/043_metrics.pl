@@ -90,8 +90,8 @@ $shim->write(PID, ClockShim::watcher($node), $fast, $ahead);
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
-# The interval in which the clock became fast contains the fault only in part. So the test waits for
-# the next one.
+# In the interval in which the clock became fast, it was fast only for a part of the time. So the
+# test waits for the next interval.
 wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'by 0.001');
 is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
 $ahead += gained();

@@ -218,7 +218,7 @@ is(query(q{SELECT has_server_privilege('regress_other', 's4', 'USAGE')}), 'f', '
 query(q{ALTER SERVER s4 OPTIONS (SET dbname 's5')});
 is(seen('s4'), 'answers', 'options are dblink_fdw\'s');
 
-# A user cannot make another user's call connect to a server that the first one has chosen.
+# A user cannot make other users' calls connect to a server of his choice.
 query(q{GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO regress_other, regress_monitor});
 query(qq{SET ROLE $_->[0]; CREATE SERVER $_->[1] TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR public SERVER $_->[1] OPTIONS (user 'regress_asked', password 'secret')})
   foreach [ 'regress_other', 'trap' ], [ 'regress_monitor', 'mine' ];

@@ -72,8 +72,8 @@ foreach my $server (values %cron)
 # pgbouncer
 #
 
-# Replaces the node in ClockSession: returns a connection string for pgbouncer instead of the
-# server.
+# ClockSession->new() accepts an object of this class as its node. connstr() returns a connection
+# string for pgbouncer instead of the server.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -82,8 +82,8 @@ package Pool
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
 my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
 
-# Checks the state of a server connection after its client has ended, by the next client that uses
-# it.
+# Connects the next client after a client has ended. It must get the same server connection, without
+# the settings and prepared statements of the previous client.
 sub next_client
 {
 	my ($pool, $mode, $pid, $what) = @_;

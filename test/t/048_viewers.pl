@@ -361,8 +361,8 @@ SKIP:
 	my %log = (stderr => 'log', csv => 'log.csv', jsonlog => 'log.json');
 	my (%duration, %plan, %offset);
 
-	# A statement from which on pgBadger reads the log. Reading the hundreds of plans before it
-	# would take long.
+	# pgBadger reads the log from this statement on. Reading the hundreds of plans before it would
+	# take long.
 	psql(['auto_explain.log_min_duration=0'], \@unaligned, 'SELECT 1 AS begins_here');
 	foreach my $file (values %log)
 	{

@@ -33,8 +33,8 @@ $node->safe_psql(
 });
 
 # Queries, and the rows of their nodes. In the second and the third query, clocktiming samples the
-# statement in the function, but not the outer one, because the planner expects only few calls of
-# its nodes. Nodes of the outer statement are called while the function runs.
+# statement in inner_count(), but not the query itself, because the planner expects only few calls
+# of its nodes. Nodes of the query are called while inner_count() runs.
 my @queries = (
 	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
 	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],

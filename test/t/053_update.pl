@@ -1,7 +1,8 @@
 
 # ALTER EXTENSION UPDATE: an updated extension must be identical to one that CREATE EXTENSION
-# creates in the newer version, and stored values must remain. Tests all update scripts, and one to
-# a made-up version. Omissions in the latter show that the test finds differences.
+# creates in the newer version, and stored values must remain. Tests all update scripts, and a
+# script to a made-up version. The latter is also executed with parts omitted, which the test must
+# notice.
 
 use strict;
 use warnings;

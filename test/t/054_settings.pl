@@ -122,8 +122,8 @@ foreach my $name (sort keys %calls)
 	is($with, $with eq $before ? $before : $after, "$name: the same under other settings");
 }
 
-# All functions and views, except those that change data, and those of the type, its operators and
-# its aggregate
+# Names of the functions and views that %calls must contain. Omits functions that change data, those
+# of the type clock_sample, and internal functions that other functions call.
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'

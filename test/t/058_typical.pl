@@ -28,7 +28,7 @@ sub row
 	my ($statement) = @_;
 	my ($row, $said) = $session->row($statement);
 
-	# Removes this warning: a process that waits for the CPU may use up the duration.
+	# Removes the warning that the duration was used up: the process may have waited for the CPU.
 	$said =~ s/^WARNING:  the duration was used up .*\n(?:(?:DETAIL|HINT): .*\n)*//;
 	is($said, '', "$statement: no other message");
 	return $row;

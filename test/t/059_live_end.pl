@@ -131,8 +131,8 @@ END \$\$;
 });
 $node->append_conf('postgresql.conf', "clocktiming.live_interval = 1\nlog_statement = none");
 $node->reload;
-# Starts this session before the readers. clock_running shows its statements until the setting is
-# off, and a reader would take their rows for incomplete counters.
+# Starts this session before the readers. Until clocktiming.live is off in it, clock_running shows
+# its statements, and a reader would mistake their rows for incomplete counters.
 my $monitor = ClockSession->new($node);
 $monitor->query('SET clocktiming.live = off');
 my @pgbench = ('pgbench', '-n', '-T', $seconds);

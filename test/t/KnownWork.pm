@@ -22,7 +22,7 @@ my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a
 #   query, set  the query, and the settings that it needs
 #   nodes       for each node, named by type and alias, the slots of its work
 #   root        slots whose work is part of the root's total time; by default all; [] if workers do
-#               the work, because the root's total is then not their sum
+#               the work, because the root's total time is then less than the sum of their work
 #   gather      1 if workers do the work
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
