@@ -15,7 +15,7 @@ PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
 DATA = $(wildcard sql/clocktiming--*.sql)
 
 # -ffp-contract=off prevents fused multiply-add, which Arm and s390x have. It rounds once instead of
-# twice, so its results would differ from those on x86. -std=gnu17 is for PostgreSQL 15, whose headers
+# twice, so results would differ from those on x86. -std=gnu17 is for PostgreSQL 15, whose headers
 # are not valid C23, the default of GCC 15 and later.
 PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 

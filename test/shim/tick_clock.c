@@ -20,7 +20,7 @@ enum
 {
 	PID,						/* process that misses ticks */
 	STEP,						/* length of a tick in ns */
-	MISSING,					/* in each PERIOD, ticks in which readings may sleep */
+	MISSING,					/* number of ticks of each PERIOD in which readings may sleep */
 	WORDS
 };
 

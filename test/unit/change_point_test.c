@@ -1,6 +1,8 @@
 /*
  * change_point_test: change_point.c must detect each change of a server's cost of reading its clock
- * soon, once, and with its size.  Without a change, it must detect none.  Servers are simulated.
+ * soon, once, and with its size.  Without a change, it must detect none.  Servers are simulated.  A
+ * server measures its cost in several observations per interval of 10 s.  The smallest of these
+ * measurements is the interval's value, which change_point.c gets.
  */
 #include <math.h>
 #include <string.h>
@@ -23,8 +25,8 @@ uniform(void)
 }
 
 /*
- * A simulated server.  Its undisturbed measurements are 1; the properties say how they are
- * disturbed.
+ * A simulated server.  An undisturbed measurement is equal to the cost of a reading.  The
+ * properties say how measurements are disturbed.
  */
 typedef struct Server
 {
@@ -209,7 +211,7 @@ test_between_changes(void)
 
 /*
  * Tests that the end of a change is detected although one of the two values that show the end is
- * somewhat too high.
+ * too high or too low by up to 25 %.  Two values that are both too high are another change.
  */
 static void
 test_back_with_noise(void)

@@ -4,8 +4,8 @@
  * The expected numbers in the tables are by mpmath 1.4.1 with 40 digits: p is betainc(df / 2, 1 /
  * 2, 0, df / (df + t^2), regularized=True), and critical values are its inverse by findroot().
  * They agree with SciPy 1.17.1: scipy.stats.ttest_ind(), with equal_var=not welch, returns the same
- * p to 1e-9.  Only for the last but one data sets it does not, and warns of lost precision.  Its
- * confidence_interval(0.95) agrees with all digits of the margins.
+ * p to 1e-9, except for the last but one pair of data sets, for which it warns of lost precision.
+ * confidence_interval(0.95) of its result agrees with all digits of the margins.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const Critical criticals[] = {
 	{0.125, 0.875, 1000000, 0.15731072491107559},
 };
 
-/* Two data sets, not sorted, with the expected results. */
+/* A data set, not sorted. */
 typedef struct Data
 {
 	double		x[10];
@@ -171,7 +171,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* Shifts a so that both means are equal, and the difference is 0. */
+		/* Scales a so that both means are equal, and the difference is 0. */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);

@@ -1,6 +1,6 @@
 /*
- * cpu_hop_test: if the clock of another CPU is wrong, cpu_hop.c must detect it.  It must not report
- * correct clocks.
+ * cpu_hop_test: cpu_hop(), which moves the thread to another CPU to compare the clocks of the two
+ * CPUs.  It must detect a wrong clock, and must not report correct ones.
  */
 #ifdef __linux__
 #include <sched.h>
@@ -21,7 +21,10 @@
 static int	wrong_cpu = -1;
 static int64_t offset;
 
-/* True if the latest set of CPUs contained CPU 8000, which may come online later. */
+/*
+ * Whether the latest call of sched_setaffinity() allowed CPU 8000.  No machine has this CPU yet,
+ * but it may come online later.
+ */
 static bool one_to_come;
 
 /*

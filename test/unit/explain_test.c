@@ -244,10 +244,10 @@ test_gaps(void)
 {
 	static const struct
 	{
-		double		prior;		/* arguments of long_gap_share(): prior, certain, expected, seen */
-		double		certain;
-		double		expected;
-		int			seen;
+		double		prior;		/* prior probability that the node caused the gaps */
+		double		certain;	/* number of long calls expected in any case */
+		double		expected;	/* further ones, if the node caused all gaps */
+		int			seen;		/* number of long timed calls */
 		double		least;		/* accepted range of the result: at least this share */
 		double		most;
 		double		error;		/* upper bound of the error that long_gap_share() states */
@@ -1072,8 +1072,8 @@ test_truth(void)
 }
 
 /*
- * Makes a plan with a CTE of two nodes.  Two scans below the root read it, and it is executed once
- * more after the run.
+ * Makes a plan with a CTE of two nodes, which two scans below the root read.  20 of the 100 calls
+ * of the CTE's root are not by the scans: they follow after the run.
  */
 static PlanEstimate
 shared_plan(const CallCost *cost, bool times)
@@ -1141,8 +1141,8 @@ test_shared(void)
 	free_plan(&plan);
 
 	/*
-	 * Timing of 400 calls in the CTE has a cost.  It is divided between the scans as the time of
-	 * the CTE is.
+	 * Timing 400 calls in the CTE has a cost.  This cost is divided between the scans as the time
+	 * of the CTE is.
 	 */
 	plan = shared_plan(&some_cost, true);
 	for (int i = 0; i < 7; i++)
@@ -1262,10 +1262,10 @@ test_workers(void)
 #define MAX_SMALL	6
 
 /*
- * Finds the smallest change of the times with which all conditions hold, by brute force.  For each
- * subset of the conditions, makes its conditions equalities, and finds the nearest such times.  Of
- * these, the nearest ones that fulfil all conditions are the result.  If the time outside of all
- * nodes was sampled, it is x[n].
+ * Finds the smallest change of the times t, whose variances are v, with which all conditions hold,
+ * by brute force.  For each subset of the conditions, makes its conditions equalities, and finds
+ * the nearest such times.  Of these, stores the nearest ones that fulfil all conditions in "best".
+ * If the time outside of all nodes was sampled, it is the element n of t, v and best.
  */
 static void
 nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
@@ -1383,8 +1383,8 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 }
 
 /*
- * Returns whether a plan's times fulfil all conditions.  Not for plans with untimed nodes or with
- * Gather.
+ * Returns whether a plan's times fulfil all conditions.  The plan must have neither untimed nodes
+ * nor Gather.
  */
 static bool
 holds(const PlanEstimate *plan, double tolerance)
@@ -1750,7 +1750,8 @@ test_share(void)
 
 	/*
 	 * In a run of 120 us, 1000 calls were timed at a cost of 20 ns each.  So the query takes 100
-	 * us.  Its margin is half of the cost of timing, 10 us.  The root takes half of the 100 us.
+	 * us.  Its margin is half of the cost of timing, 10 us.  The root takes half of the 100 us.  In
+	 * the second round, the caller states 200 us as the query's time.
 	 */
 	for (int given = 0; given < 2; given++)
 	{

@@ -78,7 +78,7 @@ known_steps(void)
 
 /*
  * Tests a process that is traced, for example by strace.  Each reading is a system call of about
- * 26.5 us, and some take longer.  So there is time only for few readings.
+ * 26.5 us, and some take longer.  In 5 ms, there are then only 180 readings.
  */
 static void
 traced(void)

@@ -56,8 +56,8 @@ add(double passed_ns, double rate, double step_ns, double backward_ns)
 }
 
 /*
- * Returns the length of an interval in ns: usually a sleep, sometimes nearly no time, sometimes a
- * long wait.
+ * Returns a time between two observations in ns: usually a sleep, sometimes nearly no time,
+ * sometimes a long wait.
  */
 static double
 some_time(void)
@@ -95,8 +95,8 @@ test_honest(void)
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
 	/*
-	 * The rate changes within one interval, number "at".  The mean rate of this interval has
-	 * changed by "part" tenths of the change.
+	 * The rate changes by 1000 ppm during interval number "at".  So the mean rate of this interval
+	 * is between the old and the new rate: "part" tenths of 1000 ppm.
 	 */
 	for (int at = 1; at < 30; at++)
 	{
@@ -185,7 +185,7 @@ test_steps(void)
 		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "%g ns at an odd rate", size);
 	}
 
-	/* A step that takes several intervals counts once. */
+	/* The clock stands still for three intervals.  This counts as one lag. */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, j >= 100 && j < 103 ? -1 : 0, 0, 0);
@@ -193,7 +193,7 @@ test_steps(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for three intervals: %ld, %g",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 
-	/* The same if one of these intervals is very short */
+	/* The same for four intervals, of which one is very short */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
@@ -228,8 +228,8 @@ test_backward(void)
 	ok(nothing(), "there and back between two observations");
 
 	/*
-	 * The readings show a backward step of 4 ms, which can have been one of 5 ms.  The lead changes
-	 * by 9 ms, so 4 ms are a lag.
+	 * The readings show a backward step of 4 ms.  The step can have been 1 ms larger, because 1 ms
+	 * has passed between the readings.  The clock loses 9 ms, so the other 4 ms are a lag.
 	 */
 	start();
 	for (int j = 0; j < LOOKS; j++)
@@ -352,8 +352,8 @@ test_still(void)
 				int			off = 0;
 
 				/*
-				 * If the clock stands still in each interval, it seems to be slow, and no step is
-				 * found.
+				 * Not tested: if the clock stands still between any two observations, it only seems
+				 * to be slow, and no step is found.
 				 */
 				if (steady && mosts[m] >= 200 && stills[s] < 30e6)
 					continue;

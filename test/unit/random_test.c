@@ -1,6 +1,7 @@
 /*
- * random_test: random gaps between the instants of a throttled run, tested without a clock.  Also
- * what the sampler counts in such a run: instants, intervals, and events between them.
+ * random_test: a throttled run reads the clock only at random moments, its instants.  Tests the
+ * random gaps between instants without a clock.  Also tests what the sampler counts in such a run:
+ * instants, intervals, and events between them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-# Writes rank_reference.h: results of R's wilcox.test() for 200 pairs of data sets, which
-# rank_test.c makes again. Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
+# Writes rank_reference.h: results of R's wilcox.test() for 200 pairs of data sets. rank_test.c
+# generates the same data sets. Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
 #
 # p and the interval are those of wilcox.test(b, a, conf.int = TRUE) with its defaults. But the ends
 # of the interval are computed to 1e-12 instead of 1e-4. If there are too few values for the
@@ -28,7 +28,7 @@ cat("/* By rank_reference.R, ", R.version.string, ". */\n", sep = "")
 set.seed(17)
 for (i in 0:199) {
 	shape <- i %% 5
-	# Depends only on i, not on R's random numbers.
+	# The choice depends only on i, not on R's random numbers.
 	pick <- function(from, k) from[1 + (i * 7919 + k * 104729) %% length(from)]
 	n <- pick(sizes[[1 + (i %/% 5) %% 3]], 1)
 	m <- if (i %% 4 == 0) n else pick(sizes[[1 + (i %/% 15) %% 3]], 2)

@@ -270,7 +270,10 @@ jumps(uint64_t tick_ns)
 	ok(run.warps.count == 0 && run.lags.count == 0, "which are no warps");
 }
 
-/* Tests pauses in which neither clock is read, as if the process were stopped. */
+/*
+ * Called between blocks of readings.  Sleeps once for 0.3 s without reading a clock, as if the
+ * process were stopped.
+ */
 static void
 a_gap(void *arg, double elapsed_s)
 {
@@ -303,7 +306,10 @@ gaps(void)
 	ok(tally->largest >= 300000000, "and the longest duration");
 }
 
-/* Returns the granularity that is found for a counter with this step in ns. */
+/*
+ * Returns the granularity that is found for a counter with this step in ns.  If "whole", the
+ * readings are multiples of the step as an integer.  "strays" advances between readings are wrong.
+ */
 static double
 granularity_of(double step, bool whole, int strays)
 {

@@ -18,7 +18,8 @@
 #define MAX_SECONDS		20
 
 /*
- * Simulated clocks, which two sides read alternately, so that the expected bounds can be computed.
+ * Simulated clocks, which the two sides (CPUs) read alternately.  So the expected bounds can be
+ * computed.
  */
 
 static uint64_t now_ticks = 1000000;
@@ -151,7 +152,7 @@ test_unsteady(void)
 	ok(!r.known, "one side's readings alone bound nothing");
 }
 
-/* Tests clocks that do not advance.  There are no bounds then. */
+/* Tests clocks that stand still for a while or for ever, and coarse clocks. */
 static void
 test_still(void)
 {

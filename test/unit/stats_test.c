@@ -2,11 +2,11 @@
  * stats_test: means, straight lines and Student's t, compared with SciPy.
  *
  * The expected numbers in the tables are results of SciPy 1.17.1, printed by '%.17g'.  The comment
- * of a table is the Python expression; p is the exact double.  Numbers of the t distribution were
- * compared with those of mpmath 1.4.1 with 60 digits: betainc(regularized=True), for df from 1e6 on
- * quadrature of the density, and for quantiles Newton's method.  If the two differ by more than
- * 1e-12 of the value, as next to p = 0.5, the table has the number of mpmath, and the comment
- * "mpmath".
+ * of a table is the Python expression.  Numbers of the t distribution were compared with those of
+ * mpmath 1.4.1 with 60 digits.  Its p-values are by betainc(regularized=True), or, for df from 1e6
+ * on, by quadrature of the density; its quantiles are by Newton's method.  If the two differ by
+ * more than 1e-12 of the value, as next to p = 0.5, the table has the number of mpmath, and the
+ * comment "mpmath".
  */
 #include <float.h>
 #include <math.h>
@@ -146,7 +146,7 @@ static const Case t_quantiles[] = {
 	{0.97499999999999998, 1000000000000, 1.9599639845424262},
 };
 
-/* p, 0, and scipy.stats.norm.ppf(p) */
+/* p, infinite df, and scipy.stats.norm.ppf(p) */
 static const Case normal_quantiles[] = {
 	{1e-300, INFINITY, -37.047096299361201},
 	{1e-10, INFINITY, -6.3613409024040557},
@@ -340,13 +340,13 @@ copied(const double *x, int n)
 	return copy;
 }
 
-/* Functions that are derived from critical values and p-values */
+/* Returns a quantile, computed from critical values. */
 static double
 t_quantile(double p, double df)
 {
 	if (p == 0.5)
 		return 0;
-	/* p - 0.5 and 1 - p are exact doubles near 0.5 and near 1. */
+	/* Near 0.5, p - 0.5 is computed without rounding, and near 1, 1 - p. */
 	return p < 0.5 ? -stats_t_critical(2 * (0.5 - p), 2 * p, df) :
 		stats_t_critical(2 * (p - 0.5), 2 * (1 - p), df);
 }
@@ -537,7 +537,7 @@ ill_conditioned(void)
 	x[1] = x[2] = 1e15 + 0.125;
 	ok(near(stats_stddev(x, 3), 0.125 / sqrt(3)), "a spread of one unit in the last place");
 
-	/* Compares with fractions.Fraction. */
+	/* The expected mean is by fractions.Fraction. */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1.0 / (i + 1);
 	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
@@ -598,8 +598,9 @@ low_means(void)
 	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
 	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
 	/*
-	 * The differences of the four pairs, with values limited to 2 and 1, are 1, 0, 1 and 1.  Their
-	 * standard error, 1 / 4, is doubled, because the mean is of two of the four values.
+	 * The values of a are limited to 2, those of b to 1.  Then the differences of the four pairs
+	 * are 1, 0, 1 and 1.  Their standard error, 1 / 4, is doubled, because the mean is of two of
+	 * the four values.
 	 */
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
 	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
@@ -707,7 +708,7 @@ static const LineCase line_cases[] = {
 static void
 lines(void)
 {
-	/* scipy.stats.linregress() */
+	/* The expected results for x and y are by scipy.stats.linregress(). */
 	static const double x[] = {1, 2, 3, 4, 5, 6, 7.5};
 	static const double y[] = {2.1, 3.9, 6.2, 7.8, 10.1, 11.7, 15.3};
 	static const double same[] = {4, 4, 4};
@@ -760,7 +761,10 @@ lines(void)
 	ok(isnan(stats_line(same, straight, 3).slope) && stats_line(same, straight, 3).y_mean == 1,
 	   "nor have points above each other");
 
-	/* scipy.stats.t.ppf(0.975, m - 2) * linregress(means).stderr */
+	/*
+	 * The expected half-widths for m batches are scipy.stats.t.ppf(0.975, m - 2) * linregress(means
+	 * of the batches).stderr.
+	 */
 	ok(fabs(stats_line_half_width(index, hundred, 100, 3, 0.95) / 21.737724397465687 - 1) <
 	   PRECISION,
 	   "interval by 3 batches");

@@ -32,8 +32,8 @@ nap(double seconds)
 #if defined(CLOCKTIMING_HAVE_TSC) && defined(__linux__)
 
 /*
- * For a child process.  Forbids reading the TSC.  Exits with 0 if the extension's code then refuses
- * to read it and states a reason, else with 1.
+ * Runs in a child process.  Forbids reading the TSC.  Returns 0 if the extension's code then
+ * refuses to read it and states a reason, 1 if not, 2 if the kernel cannot forbid reading.
  */
 static int
 forbidden_child(void)

@@ -25,9 +25,9 @@ is_near(double a, double b, double relative)
 }
 
 /*
- * Samples a population many times.  The probabilities depend on the values, and the observed values
- * have errors.  Counts how often the intervals contain the true figures, and compares the margins
- * with the variation of the estimates.
+ * Samples a population many times.  Half of the values are observed with a larger probability than
+ * the others, and the observed values have errors.  Counts how often the intervals contain the true
+ * figures, and compares the margins with the variation of the estimates.
  */
 static void
 simulate(void)
