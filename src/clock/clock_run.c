@@ -32,7 +32,9 @@
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/* Longest row of equal readings that a running clock may show: those of two successive instants. */
+/*
+ * Largest number of equal readings in succession of a running clock: all readings of two instants.
+ */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -147,7 +149,10 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 	tally_init(run->tally);
 }
 
-/* Selects the clock that times readings after sleeps.  Prefers the counter: it needs no caches. */
+/*
+ * Selects the clock that times readings after sleeps.  Prefers the processor's counter: to read it,
+ * no data must be in the CPU caches, which are cold after a sleep.
+ */
 void
 prepare_stopwatch(SamplerRun *run)
 {

@@ -52,7 +52,7 @@ typedef struct ClockAdvance
 	double		elapsed_s;		/* time since the run began */
 	const ClockSource *source;
 	double		advance_ns;		/* since the run began */
-	double		lead_ns;		/* how far it is ahead; NAN: not known */
+	double		lead_ns;		/* lead over the reference; NAN: not known */
 	double		bracket_ns;		/* NAN: not known */
 } ClockAdvance;
 

@@ -1,4 +1,7 @@
-/* This clock is not in core/, because its hot loop needs PostgreSQL's headers. */
+/*
+ * The clock that the server reads for timing.  It is not in core/, because its hot loop needs
+ * PostgreSQL's headers.
+ */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"

@@ -50,7 +50,10 @@ platform_faster_kernel_clock_source(void)
 		return NULL;
 	for (int i = 0; i < (int) lengthof(by_vdso); i++)
 	{
-		/* the current clock source is also read without a system call */
+		/*
+		 * none is faster than a current one that is also read without a system
+		 * call
+		 */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;
 		if (faster == NULL && kernel_offers(by_vdso[i], offered))

@@ -9,7 +9,10 @@ extern char *platform_kernel_clock_sources_available(void);
 /* Returns an available kernel clock source that is faster than the current one; NULL: none. */
 extern const char *platform_faster_kernel_clock_source(void);
 
-/* Sets how to choose "source" now and for good, unless it is NULL.  Commands are in backquotes. */
+/*
+ * Sets *now and *for_good to the ways to choose "source" now and permanently, with commands in
+ * backquotes.  Sets nothing if "source" is NULL.
+ */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
 												   const char **for_good);
 

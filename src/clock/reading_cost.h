@@ -27,10 +27,10 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * Measures "most" samples of each of n series.  Divides the duration into as many equal parts.
- * Each sample is the median cost of the batches in one part, of at least one batch.  Reports
- * progress under the label.  If the label is NULL, each sample is one batch, and the samples end
- * with the duration, but not before the tenth.  Returns the number of samples of a series.  Can be
+ * Measures up to "most" samples of each of n series.  Divides the duration into "most" equal parts.
+ * A sample is the median cost of the batches in one part, of at least one batch.  Reports progress
+ * under the label.  If the label is NULL, each sample is one batch, and after ten samples the
+ * measurement ends with the duration.  Returns the number of samples of a series.  Can be
  * cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,

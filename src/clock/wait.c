@@ -7,7 +7,7 @@
 #include "clock/wait.h"
 
 /*
- * Time left, in s, below which wait_until() loops instead of sleeping, if there is an awake().  A
+ * Time left, in s, below which wait_until() loops instead of sleeping, if Wait.awake is set.  A
  * sleep takes about 60 us longer than requested.
  */
 #define AWAKE_S			100e-6

@@ -17,7 +17,7 @@
 #define CALLS			512		/* calls per measurement */
 #define CALLS_ALL_TIMED	32		/* calls per measurement if all are timed */
 #define GAP				64		/* one call in this many is timed */
-#define LONG_CALL_TICKS	20000	/* ticks; see QueryTiming.long_ticks */
+#define LONG_CALL_TICKS	20000	/* shortest long gap, in ticks */
 
 /* Validity of a calibration, in nanoseconds. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
@@ -27,7 +27,7 @@ enum
 {
 	DIRECT,						/* a call that is neither counted nor timed */
 	COUNTED,					/* a call that is only counted */
-	UNSEEN,						/* the same if its result is not checked */
+	UNSEEN,						/* COUNTED, but the wrapper ignores results */
 	TIMED,						/* time that timing adds to a counted call */
 	INSIDE,						/* time between a timed call's two readings */
 	INSIDE_ALL,					/* INSIDE if all calls are timed */

@@ -4,7 +4,10 @@
 
 #include "core/plan_estimate.h"
 
-/* Returns the costs of calls if all or only some are timed.  May calibrate, which takes some ms. */
+/*
+ * Returns the costs of counting and of timing a call, if all calls are timed or only a sample of
+ * them.  May calibrate, which takes some ms.
+ */
 extern const CallCost *call_cost(bool all_timed);
 
 /* Shared memory for calibrations that all backends share if clocktiming is preloaded. */

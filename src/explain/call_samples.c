@@ -9,15 +9,19 @@
 #include "explain/timing_clock.h"
 
 /*
- * Factors by which interval_spread is multiplied after each interval: SPREAD_UP if the interval
- * deviates from its expected length by more than interval_spread, else SPREAD_DOWN.  Their product
- * is about 1, so interval_spread converges to the median deviation, within few intervals.  A higher
- * quantile would be the deviation due to long calls if every fifth interval contains one.
+ * Factors by which a node's interval_spread is multiplied after each interval between two timed
+ * calls: SPREAD_UP if the interval deviates from its expected length by more than interval_spread,
+ * else SPREAD_DOWN.  Their product is about 1, so interval_spread converges to the median
+ * deviation, within few intervals.  If every fifth interval contained a long call, a quantile above
+ * 80 % would measure the long calls instead.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
 
-/* Factor by which the sums over earlier intervals decay at each new interval. */
+/*
+ * Factor by which sums over a node's earlier intervals between timed calls decay at each new
+ * interval.
+ */
 #define INTERVALS_KEPT	0.9
 
 static uint64 random_state = 0;
@@ -94,7 +98,10 @@ calls_of(const NodeTiming *t, const CallClass *class)
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* Ends the stratum (see call_series.h) of calls sampled with gap_before, and begins another one. */
+/*
+ * Ends a stratum: successive calls with the same sampling interval, here gap_before.  Begins
+ * another one.
+ */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
@@ -135,8 +142,9 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
- * Adds the samples to the sums and returns their number.  Sets ticks[] to their durations, minus
- * the known part, and minus the part that is explained by the work counted in the nodes below.
+ * Adds the timed calls to the sums and returns their number.  Sets ticks[] to their durations,
+ * minus the known part (calls below that were all timed), and minus the part that is explained by
+ * the work counted in the nodes below.
  */
 static int
 take_samples(NodeTiming *t, CallClass *class, double *ticks)

@@ -28,7 +28,7 @@ extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
  * Keeps the duration of a timed call, and what was counted in the nodes below during the call.
- * "known" is the known part of the duration, in ticks, see CallSample.
+ * "known" is the part of the duration, in ticks, of calls of nodes below that timed every call.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);

@@ -206,7 +206,10 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/* the timer was on for record_server_calls(), if wrappers are replaced */
+	/*
+	 * if the timer is on, it was only for the case that the wrapper is never
+	 * called, see record_server_calls()
+	 */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -398,7 +401,10 @@ due_call(PlanState *node)
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
 
-	/* resumed_call() or live_remind() has set it to 0, see watch_call() */
+	/*
+	 * resumed_call() or live_remind() has set next_due to 0, so that
+	 * due_call() handles this call
+	 */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
@@ -416,7 +422,8 @@ due_call(PlanState *node)
  * Fast path: counts a call that begins a loop.  Returns false if due_call() must handle the call.
  * first_skip is 0 if the call is to be timed, if it is the node's very first one, in which some
  * nodes rescan themselves, or if loops are not detected.  If a loop is active, the call may belong
- * to it.  With INPUT_IF_BEGUN, end_loop() must check how the previous loop ended.
+ * to that loop.  With INPUT_IF_BEGUN, end_loop() must first count the call that ended the previous
+ * loop, if the wrapper has not noticed it.
  */
 static inline bool
 count_first_call(NodeTiming *t)
@@ -433,9 +440,9 @@ count_first_call(NodeTiming *t)
 }
 
 /*
- * Returns whether another extension has explained the plan during a node's call, which ends the
- * loops of all nodes.  The caller must then restore them before the next rescan of a node, for
- * example of a nested loop's inner side.
+ * Returns whether another extension has explained the plan during a node's call.  Explaining ends
+ * the loops of all nodes.  The caller must then make them active again before the next rescan of a
+ * node, for example of a nested loop's inner side.
  */
 static inline bool
 was_read_within(const NodeTiming *t)

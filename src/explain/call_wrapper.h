@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Returns the function that counts calls.  "unseen": the one that does not check calls' results. */
+/* Returns the wrapper.  "unseen": the wrapper that does not check the results of calls. */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
 /* Returns whether a node's function is the server's own, without instrumentation. */

@@ -277,7 +277,7 @@ is_explained(const QueryDesc *desc)
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
-#define EXECUTE_ONCE false		/* 18 uses workers only if count is 0 */
+#define EXECUTE_ONCE false		/* PostgreSQL 18 needs count = 0 for workers */
 #else
 #define EXECUTOR_RUN_PARAMETERS \
 	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
@@ -287,7 +287,8 @@ is_explained(const QueryDesc *desc)
 
 /*
  * Begins or continues the timing of an execution before ExecutorRun().  Returns NULL if it is not
- * timed.  A plan can have parallel workers only if "count" is 0 or, before 18, if execute_once.
+ * timed.  A plan can have parallel workers only if "count" is 0 or, before PostgreSQL 18, if
+ * execute_once is true.
  */
 static pg_noinline TimedExecution *
 before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -307,7 +308,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
-	/* a scrollable cursor may be moved again after its end */
+	/*
+	 * "whole" is false for a scrollable cursor, which may be moved again after
+	 * its end
+	 */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags &
 							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
@@ -332,8 +336,9 @@ end_part(TimedExecution *execution)
 }
 
 /*
- * Calls the next hook of ExecutorRun(), or with "finishes" of ExecutorFinish().  Before and after
- * it, calls enter() and leave() of the module that publishes running executions.
+ * Calls the next hook of ExecutorRun() or, if "finishes" is true, of ExecutorFinish().  Calls
+ * enter() before it and leave() after it, which are functions of the module that publishes running
+ * executions.
  */
 static void
 call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -519,7 +524,10 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/* hooked_ProcessUtility() sets explain_at_work for option_validate() */
+	/*
+	 * hooked_ProcessUtility() sets explain_at_work, which option_validate()
+	 * needs
+	 */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

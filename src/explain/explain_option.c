@@ -1,7 +1,8 @@
 /*
- * The options exist on PostgreSQL 18 and later.  With CLOCK_SAMPLING, es->timing is off while the
- * plan is executed, so that the server only counts rows.  It is on while the plan is printed.  On
- * 18 and later, EXPLAIN's hooks print the margins; before, explain_output.c inserts them.
+ * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD exist on PostgreSQL 18 and later.  With
+ * CLOCK_SAMPLING, es->timing is off while the plan is executed, so that the server only counts
+ * rows.  It is on while the plan is printed.  On 18 and later, EXPLAIN's hooks print the margins;
+ * before, explain_output.c inserts them.
  */
 #include "postgres.h"
 
@@ -93,14 +94,20 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
-	/* no hook is called at the end of another extension's EXPLAIN */
+	/*
+	 * no effect if another extension explains: no hook is called at the end of
+	 * its EXPLAIN
+	 */
 	if (!expected)
 	{
 		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
 		return;
 	}
 
-	/* off by default: counting buffers at each call costs as much as timing */
+	/*
+	 * BUFFERS is off by default: counting buffers at each call costs as much
+	 * as timing
+	 */
 	foreach(cell, options)
 		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
 	if (!buffers_given)
@@ -186,7 +193,10 @@ take_hooks(void)
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
-/* Sets markers, see explain_output.c, unless EXPLAIN itself prints WAL usage. */
+/*
+ * Sets the markers that explain_output.c replaces by lines of the nodes.  Sets none if EXPLAIN
+ * itself prints WAL usage, because markers are printed as WAL usage.
+ */
 void
 explain_option_finished(void)
 {

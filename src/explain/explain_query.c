@@ -135,7 +135,7 @@ put_measured(ExplainedQuery *explained)
 		for (int j = 0; j < Min(plan->nworkers, measured->nworkers) && node->workers != NULL; j++)
 			node->workers[j] = measured->workers[j];
 
-		/* the server does not count calls */
+		/* from the last run, because the server does not count calls */
 		if (explained->method == METHOD_FULL && plan->nworkers == 0)
 			node->leader.calls = counted.leader.calls;
 	}

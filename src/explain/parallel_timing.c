@@ -24,7 +24,7 @@ typedef struct SharedTiming
 {
 	uint32		magic;
 	NodeTimingOptions options;
-	int			nnodes;			/* these three: see QueryTiming */
+	int			nnodes;			/* these three: as in QueryTiming */
 	int			nparts;
 	int			nworkers;
 	uint32		text_hash;		/* of the query's text, to recognize the query */
@@ -239,9 +239,10 @@ parallel_timing_report(QueryDesc *desc)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The record contains the removed rows.  The server would also add
-			 * them to the leader's when Gather shuts down: before the leader
-			 * makes its estimates or, below a Limit, within a timed call.
+			 * The record contains the removed rows, so the server must not
+			 * also add them to the leader's.  It would do so when Gather shuts
+			 * down.  That may be before the leader makes its estimates or,
+			 * below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}

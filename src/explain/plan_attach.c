@@ -58,8 +58,8 @@ is_subplan_read_to_end(const NodeTiming *t)
 /*
  * Returns whether the number of loops of a nested loop's inner side is derived from the number of
  * rows of its outer side.  Called for joins in which a match ends a loop of the inner side, so that
- * its end is not seen.  If all calls are timed, or if the server counts usage at each call and
- * thereby loops, the loops are detected directly.
+ * its end is not seen.  Returns false if all calls are timed, or if the server counts buffers or
+ * WAL at each call, because the loops are then counted directly.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -193,7 +193,10 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
-		/* the server times these nodes; for Hash Join, see resumed_call() */
+		/*
+		 * the server times NODE_WHOLE nodes; for a parallel Hash Join, see
+		 * resumed_call()
+		 */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);
 		else if (t->kind == NODE_SAMPLED && query->sampling > 0 && !query->late &&
@@ -412,7 +415,10 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* in workers, too, the server only counts rows */
+	/*
+	 * es_instrument applies to workers, too, in which the server must only
+	 * count rows
+	 */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
 			INSTRUMENT_ROWS;

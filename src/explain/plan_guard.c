@@ -92,8 +92,8 @@ work_as_role(Oid role, void (*work) (void *arg), void *arg)
 
 /*
  * Calls work() in a read-only transaction unless it may write.  A read-only transaction can still
- * write large objects and temporary tables.  Such a write assigns a transaction ID.  So raises an
- * error if work() has assigned one.
+ * write large objects and temporary tables.  Such a write assigns a transaction ID.  So an error is
+ * raised if work() has assigned one.
  */
 static void
 guard_writes(void *arg)

@@ -130,7 +130,7 @@ record_show_counts(QueryTiming *query)
 		ended = *t;
 		end_loop(&ended);
 		rows = returned_rows(&ended);
-		/* in all other cases the server counts the loops */
+		/* for other values of "reading", the server counts the loops */
 		loops = t->reading == INPUT_ENDED_BY_MATCH ? loops_of(&ended) : 0;
 		instr_add_counts(&t->instr, rows - t->shown_rows, loops - t->shown_loops);
 		t->shown_rows = rows;

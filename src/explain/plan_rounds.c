@@ -15,7 +15,10 @@
 #include "explain/plan_guard.h"
 #include "explain/plan_rounds.h"
 
-/* Relative margin of the overhead at which execution of rounds ends. */
+/*
+ * A round executes the query in each mode.  Rounds end when the margin of the timing overhead is at
+ * most this share of the overhead.
+ */
 #define GOOD_MARGIN		0.02
 
 /*
@@ -33,7 +36,10 @@
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
-/* Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO * the result. */
+/*
+ * Rounds go on while the mean of the fastest SETTLED_SHARE of all executions is above SETTLED_RATIO
+ * times the result.
+ */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
@@ -273,7 +279,10 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	int			nmodes = rounds->nmodes;
 	bool		backwards = (round / nmodes) % 2 == 1;
 
-	/* the first mode changes each round, the order every nmodes rounds */
+	/*
+	 * each round begins with another mode; after every nmodes rounds, the
+	 * order is reversed
+	 */
 	for (int turn = 0; turn < nmodes; turn++)
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
@@ -298,8 +307,9 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 /*
  * Executes the query twice without using the times, to fill caches, set hint bits and compile code.
  * The first execution also makes malloc() use the heap, not mmap(), in later ones.  The second one
- * is in the slowest mode, and determines the number of executions in a block.  It keeps memory at
- * the end of the heap allocated, which prevents page faults, see doc/clocks.md.
+ * is in the slowest mode, and determines the number of executions in a block.  During the second
+ * one, a block of memory at the heap's end is allocated.  It stays allocated, which prevents page
+ * faults, see doc/clocks.md.
  *
  * If the duration hardly suffices for two rounds, there is only one warm-up, and its time is used.
  */

@@ -61,9 +61,10 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * Most of the time since the latest reading was spent on asking the kernel.  If it was long,
- * another process has used the CPU meanwhile, which the kernel's next answer will include.  So
- * asked_ticks increases by at most long_ticks.
+ * Most of the excluded time was spent on asking the kernel how long other processes used the CPU.
+ * If that was long, another process has used the CPU meanwhile, and the kernel's next answer
+ * includes that process's time.  To count that time only once, asked_ticks increases by at most
+ * long_ticks.
  */
 void
 query_take_off(QueryTiming *query)
@@ -82,7 +83,9 @@ query_timing_start(QueryTiming *query)
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
 
-	/* the kernel is asked within the run, at its start and at its end */
+	/*
+	 * the run includes the time to ask the kernel, at the start and at the end
+	 */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);

@@ -60,7 +60,7 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
 	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
-	int64		before;			/* the class's calls when gap was last set */
+	int64		before;			/* number of calls when gap was last set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
 										 * sums in batches, so that the
@@ -115,7 +115,7 @@ typedef struct NodeSamples
 	double		hidden_prior_ticks; /* hidden_ticks times the probability that
 									 * this node caused the gap */
 	double		gap_weight;		/* gap_weight() for the latest long gap */
-	int64		long_seen;		/* these three: see long_gap_share() */
+	int64		long_seen;		/* these three: input of long_gap_share() */
 	double		long_certain;
 	double		long_expected;
 } NodeSamples;
@@ -144,8 +144,8 @@ typedef struct NodeTiming
 	/* fields that first calls use: one cache line */
 	int64		first_skip;		/* number of untimed first calls to come */
 	int64		first_calls;	/* number of first calls */
-	int64		later_due;		/* value of later_calls() before the next timed
-								 * one of these calls */
+	int64		later_due;		/* calls that are not first calls are untimed
+								 * until later_calls() exceeds this value */
 	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
 								 * counted for INPUT_READ_TO_END, as each loop
@@ -165,7 +165,7 @@ typedef struct NodeTiming
 	/* fields that every call uses: next cache line, with part of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;			/* number of calls, with first calls */
-	uintptr_t	wrapped;		/* see wrapped_node(); 0: no wrapper */
+	uintptr_t	wrapped;		/* wrapped_node(), or 0: no wrapper */
 
 	/* the node's "instrument" points to this field; it contains next_due() */
 	NodeInstr	instr;
@@ -336,7 +336,10 @@ extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/* Ends a pause, which is no part of the run, before ExecutorFinish() or ("again") ExecutorRun(). */
+/*
+ * Ends a cursor's pause before ExecutorFinish() or, if "again" is true, before ExecutorRun().  The
+ * pause is no part of the run.
+ */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*

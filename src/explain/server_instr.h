@@ -19,7 +19,7 @@ typedef Instrumentation TriggerInstr;
 
 /*
  * A counter of clocktiming, in the field in which the server's timer adds up a loop's time.  It is
- * used only without that timer.  InstrEndLoop(), as on a rescan, sets it to 0.
+ * used only without that timer.  InstrEndLoop(), which a rescan calls, sets it to 0.
  */
 #if PG_VERSION_NUM >= 160000
 #define instr_spare_counter(instr) ((instr)->counter.ticks)
@@ -31,7 +31,10 @@ typedef Instrumentation TriggerInstr;
 #define instr_in_loop(instr) ((instr)->running)
 #define instr_begin_loop(instr) ((instr)->running = true)
 
-/* Rows so far in this process: removed by the node's filters; counted by the node's own code. */
+/*
+ * Rows so far in this process.  In this order: rows removed by the node's filters; rows counted by
+ * the node's own code.
+ */
 #define instr_removed_rows(instr) ((int64) ((instr)->nfiltered1 + (instr)->nfiltered2))
 #define instr_own_rows(instr) ((instr)->ntuples + (instr)->tuplecount)
 
@@ -65,7 +68,10 @@ extern double instr_call_ns(const NodeInstr *instr);
 /* Returns the counts of a worker; false if there is no such worker. */
 extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
-/* Removes a loop's only call from the counts; returns whether it had a tuple; *ns: its duration. */
+/*
+ * Removes a loop's only call from the counts, and sets *ns to its duration.  Returns whether the
+ * call returned a tuple.
+ */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */

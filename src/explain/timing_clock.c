@@ -12,7 +12,10 @@ bool		timing_by_counter = false;
 /* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/* Chooses as timing_clock_source of PostgreSQL 19 does.  No change while a query is timed. */
+/*
+ * Chooses the clock by the rules of PostgreSQL 19's timing_clock_source.  Does not change it while
+ * a query is timed.
+ */
 void
 timing_clock_choose(bool recent)
 {

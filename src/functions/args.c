@@ -14,7 +14,10 @@
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
-/* Shortest interval of a timeline, in s.  Shorter ones have mainly effects of start and end. */
+/*
+ * Shortest interval of a timeline, in s.  The start and end of an interval would distort the
+ * results of shorter ones.
+ */
 #define MIN_EVERY_S		0.001
 
 #define MIN_RATE		0.001

@@ -94,7 +94,9 @@ extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/* The excess of the clock's rate over the reference's, in ppm, and the bound of its error. */
+/*
+ * Return the excess of the clock's rate over the reference's, in ppm, and the bound of its error.
+ */
 extern double rate_ppm(const SurveyedClock *clock);
 extern double rate_bound_ppm(const SurveyedClock *clock);
 

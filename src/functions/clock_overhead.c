@@ -292,7 +292,7 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* NULL is the clock that is set */
+	if (clock_sources == NIL)	/* NULL: the setting is not changed */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{

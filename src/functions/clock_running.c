@@ -146,7 +146,7 @@ put_node(Row *row, const Running *running, int place)
 	row_put_text(row, state_names[counts->state]);
 	row_put_bool(row, place == image->header.innermost);
 	if (counts->loops <= 0 && counts->state != LIVE_NOT_STARTED)
-		row_put_nulls(row, 3);	/* executed before the counters began */
+		row_put_nulls(row, 3);	/* unknown: executed before counting began */
 	else
 	{
 		row_put_counts(row, (int64) counts->loops, (int64) counts->rows);

@@ -303,7 +303,10 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
-		/* with all clocks, the reference is compared with the default one */
+		/*
+		 * in a survey of all clocks, the reference itself is compared with the
+		 * default reference
+		 */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);

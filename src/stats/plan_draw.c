@@ -94,7 +94,10 @@ typedef struct DrawHistory
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
 } DrawHistory;
 
-/* A class in the shared table.  Read without a lock: the gap of another class does no harm. */
+/*
+ * A class in the shared table.  Read without a lock, so a backend may read the gap of another
+ * class.  This does no harm: it only changes how often the backend times executions.
+ */
 typedef struct DrawClass
 {
 	pg_atomic_uint64 key;

@@ -30,7 +30,10 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/* Number of executions timed as a whole that plain_factor() needs, and its smallest result. */
+/*
+ * Number of executions timed as a whole below which plain_factor() returns 1, and the smallest
+ * factor that it returns.
+ */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
@@ -71,7 +74,10 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* Returns the mean time of executions timed as a whole / that of executions with timed nodes. */
+/*
+ * Returns the factor that removes the slowdown by timing from nodes' times.  It is the mean time of
+ * executions timed as a whole, divided by that of executions with timed nodes.
+ */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -164,7 +170,10 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }
 
-/* Adds an execution to its entry; returns false if there is none, or it lacks needed nodes. */
+/*
+ * Adds an execution to its entry.  Returns false if there is no entry, or if the nodes were timed
+ * but the entry has no slots for nodes.
+ */
 static bool
 add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 {
