@@ -666,9 +666,9 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
-    'internal: compares the mean times in two arrays of internal_clock_node_sums() by Welch''s '
-    'test; if continues is true, "after" also contains the executions of "before", and they are '
-    'subtracted first';
+    'internal: compares the mean times of two arrays that internal_clock_node_sums() has returned, '
+    'by Welch''s test; if continues is true, "after" also contains the executions of "before", and '
+    'they are subtracted first';
 REVOKE ALL ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) TO pg_monitor;
 

@@ -174,7 +174,8 @@ SKIP:
 }
 
 # Wrappers that are installed while the query is running, in the call after row 100. They count from
-# that call on, also in loops that began before it. The state of nodes that were called before is known.
+# that call on, also in loops that began before it. The state of nodes that were called before is
+# known.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN
