@@ -221,7 +221,7 @@ sub settings_of
 	return join '', map { "SET $_;\n" } @settings, split /, (?=\w+ = )/, $query->{set};
 }
 
-# Builds bench/execute.c, which executes plans by the extension's source files, and creates its
+# Builds the library bench/execute.c, which executes plans by code of the extension.  Creates its SQL
 # functions and the tables of bench/explain.sql.
 sub make_schema
 {

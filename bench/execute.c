@@ -3,7 +3,7 @@
  *
  * bench_execute() executes a statement with a level of instrumentation and discards its rows.
  * bench_apart() executes a statement that calls bench_execute() or clock_explain(), with stack and
- * memory contexts at random addresses.  So the addresses favour none of the compared modes.
+ * memory contexts at random addresses.  So the addresses favour none of the compared executions.
  * bench_keep_heap() makes malloc() keep its memory.
  *
  * bench/Bench.pm builds this library.  It compiles the extension's files that execute plans into
@@ -108,7 +108,7 @@ bench_execute(PG_FUNCTION_ARGS)
 typedef struct Statement
 {
 	const char *statement;
-	MemoryContext context;		/* context of the value */
+	MemoryContext context;		/* memory context of "value" */
 	char	   *value;			/* first column of the only row */
 	double		ms;
 	long		faults;			/* page faults */

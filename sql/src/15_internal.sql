@@ -5,8 +5,8 @@ CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_wait';
 COMMENT ON FUNCTION internal_clock_wait(double precision) IS
-    'internal: waits for some seconds, during which clock_impact() counts the server''s work, and '
-    'reports progress';
+    'internal: waits for some seconds and reports progress; clock_impact() calls it between two '
+    'snapshots of the server''s counters';
 
 CREATE FUNCTION internal_clock_timing_costs(
     OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
@@ -96,9 +96,9 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: returns a row for each plan (node 0) and each node that the caller may see, with '
-    'the weighted sums of its times and of its self times, from which mean and variance are '
-    'computed';
+    'internal: returns the statistics of plans that the caller may see: a row for each plan (node '
+    '0) and for each of its nodes, with sums from which mean and variance of its total time '
+    '(total_sums) and of its self time (self_sums) are computed';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
@@ -113,9 +113,9 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
-    'internal: compares the mean times in two arrays of internal_clock_node_sums() by Welch''s '
-    'test; if continues is true, "after" also contains the executions of "before", and they are '
-    'subtracted first';
+    'internal: compares the mean times of two arrays that internal_clock_node_sums() has returned, '
+    'by Welch''s test; if continues is true, "after" also contains the executions of "before", and '
+    'they are subtracted first';
 \only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
 
 CREATE FUNCTION internal_clock_check_changes(
@@ -124,8 +124,8 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-    'internal: raises an error if the confidence is invalid, or if there is no snapshot, which '
-    'means that its time is null';
+    'internal: raises an error if the confidence is invalid, or if taken_at, the time of a '
+    'snapshot, is null, because then there is no snapshot';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean

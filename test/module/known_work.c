@@ -13,10 +13,10 @@
  * The setting known_work.ns is the approximate mean time of a call in ns.  If it is 0, a call does
  * everything except for the work.  Such calls measure the executor's own time.
  *
- * The setting known_work.kind says how the times of the calls differ.  The array kinds[] lists its
- * values.  Some kinds depend on the argument "progress": the share of all calls that have been
- * made, in thousandths, or the number of the loop.  Functions without this argument derive it from
- * the number of their calls.
+ * The setting known_work.kind says how the times of the calls differ; the array kinds[] below
+ * describes its values.  Some of them depend on the argument "progress", a number from 0 to 999 that
+ * the query passes: how many thousandths of the calls were made before this one.  Functions without
+ * this argument compute a progress from the number of calls so far.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
  * their total time, and how much of it the process was off the CPU.  All processes keep the sums
@@ -61,9 +61,9 @@ void		_PG_init(void);
 #define PROCESSES		32
 
 /*
- * If two successive readings differ by more than this, in ns, the process may have been off the
- * CPU, and its CPU time is read.  An iteration of the loop in work() takes about 30 ns, a switch
- * to another process takes longer than this limit.
+ * A function works by reading the clock in a loop, about every 30 ns.  If two successive readings
+ * differ by more than this, in ns, the process may have been off the CPU, because a switch to
+ * another process takes longer.  Then the process's CPU time is read, to find out.
  */
 #define INTERRUPTED		3000
 
@@ -112,7 +112,7 @@ static double mean_ns = 0;
 
 static Sums *sums = NULL;
 static Sum *own = NULL;			/* sums of this process, by slot */
-static uint32 own_generation = 0;	/* Sums.generation when "own" was reserved */
+static uint32 own_generation = 0;	/* Sums.generation when "own" was set */
 
 static int64 ended = 0;			/* time of the end of the latest call */
 
@@ -131,10 +131,10 @@ clock_ns(clockid_t clock)
 
 /*
  * Returns how long the process was off the CPU between two readings of the clock, of which the
- * second is the current time.  Computes the time off the CPU since the CPU time was last read, and
- * limits it to the difference of the readings.  So the result may contain earlier times off the
- * CPU.  These are short, because the CPU time is read whenever two successive readings are far
- * apart.
+ * second is the current time.  Only the time off the CPU since the last call is known, which may
+ * have been before the first reading.  Returns this time, but at most the difference of the
+ * readings.  The error is small: this function is called after each long interruption, so times off
+ * the CPU that precede the first reading are short.
  */
 static int64
 off_the_cpu(int64 before, int64 now)

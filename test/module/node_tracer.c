@@ -6,14 +6,14 @@
  *
  * The setting node_tracer.mode says how:
  *	 off	replaces nothing
- *	 one	replaces each node's function by a wrapper, which the first call of
- *			the node replaces by the former function of the root
- *	 each	likewise, but by the former function of the node itself
+ *	 one	replaces each node's function by a wrapper; when the wrapper is called
+ *			first, it makes the root's former function the function of the node
+ *	 each	like one, but the wrapper restores the node's own former function
  *	 wrap	replaces each node's function by a wrapper, which remains
  *	 share	replaces no function, but makes each node's outer child use the
  *			instrumentation of the node
- *	 own	replaces each node's function by one that neither calls the former
- *			function nor the server's wrapper, but does the same work
+ *	 own	replaces each node's function by one that calls the node's real function
+ *			and its instrumentation itself, and not the former function
  *
  * node_tracer_calls() returns the number of calls of the wrappers so far.
  *
@@ -65,7 +65,7 @@ static const struct config_enum_entry modes[] = {
 	{NULL, 0, false}
 };
 
-/* Former function of a node.  The list exists during ExecutorRun(). */
+/* Element of the list of the nodes' former functions, which exists during ExecutorRun(). */
 typedef struct Saved
 {
 	PlanState  *node;

@@ -23,7 +23,8 @@ enum
 	 */
 	RATE,
 	AHEAD,						/* offset in ns */
-	DELAY,						/* delay in ns, in one of ten periods of 10 ms */
+	DELAY,						/* delay in ns of readings in the first 10 ms of
+								 * each 100 ms */
 	EVERY,						/* period of STEP and STILL in ns; 0: never */
 	STEP,						/* step ahead in each period, in ns */
 
@@ -49,8 +50,8 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	if (id != CLOCK_MONOTONIC || control == NULL)
 		return real_clock_gettime(id, ts);
 	/*
-	 * Computes the time before the process is checked, so that a reading takes about as long in
-	 * other processes as in the one with the faulty clock.
+	 * Computes the time before checking whether this process has the faulty clock, so that a
+	 * reading takes about as long in all processes.
 	 */
 	now = start = true_time();
 	if (control[PID] != getpid())

@@ -10,8 +10,8 @@
  *
  * When a fault is due by the schedule, it is injected at the next undisturbed call.  A call is
  * undisturbed if the time since the previous call is at most four times the shortest time between
- * two calls.  Otherwise the process could lose the CPU for longer than a backward step, right
- * before it.  Then the clock would not be seen to go backwards.
+ * two calls.  After a longer time, a backward step could be smaller than the time that has passed.
+ * Then the reading would exceed the previous one, and nobody could see the step.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,11 +38,12 @@ enum
 	TRUE_REPEATS,				/* number of true times equal to the previous one */
 	BACKWARD_STEPS,				/* number of readings below the previous one */
 	BACKWARD_MAX,				/* largest of these steps, in ns */
-	GAPS,						/* number of true durations of at least GAP_NS */
+	GAPS,						/* number of true durations of 10 us or more */
 	HIDDEN,						/* number of these while the clock stood still */
 	WORDS
 };
 
+/* kinds of fault */
 enum
 {
 	NOTHING,
@@ -61,7 +62,7 @@ enum
 static int64_t generation;
 static int	armed;				/* this process is the one with the faulty clock */
 static int64_t next_fault;		/* number of the next call that may have a fault */
-static int64_t still_left;		/* number of calls that still return last_told */
+static int64_t still_left;		/* number of calls to come that return last_told */
 static int64_t offset;			/* sum of the steps, in ns */
 static int64_t fast_since;		/* true time since which the clock runs fast */
 static uint64_t random_state;	/* 0: times are not random yet */

@@ -14,8 +14,8 @@
 #include "shim.h"
 
 /*
- * Requests of at least this number of bytes succeed.  Among them are the server's own for parallel
- * queries, because these contain tuple queues.
+ * Requests of at least this number of bytes succeed.  These include the server's own requests for
+ * parallel queries, whose segments contain tuple queues.
  */
 #define FEW_BYTES	65536
 

@@ -4,7 +4,8 @@
  *	  For LD_PRELOAD: forbids a process to read the time-stamp counter.
  *
  * With PR_TSC_SIGSEGV, the kernel kills the process when it executes RDTSC.  The vDSO executes
- * RDTSC, too, so this library replaces the functions that read clocks there by system calls.
+ * RDTSC, too.  So this library replaces the C library's functions that read clocks by the vDSO: its
+ * own functions make system calls.
  *
  * Child processes inherit the prohibition.  A program that such a process executes would be killed
  * by its dynamic linker, which reads the counter before it loads any library.  So only the program

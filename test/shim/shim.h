@@ -43,8 +43,8 @@ map_control(const char *variable, int words)
 }
 
 /*
- * Calls the clock_gettime() of the C library.  Looks it up at the first call and not in the
- * constructor, because constructors of other libraries may read a clock before.
+ * Calls the clock_gettime() of the C library.  Looks it up at the first call and not in this
+ * library's constructor, because constructors of other libraries may run earlier and read a clock.
  */
 static inline int
 real_clock_gettime(clockid_t id, struct timespec *ts)

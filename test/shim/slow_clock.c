@@ -5,8 +5,8 @@
  *	  kernel's clock source.
  *
  * The environment variable SLOW_CLOCK_CONTROL names the control file (see shim.h), which is
- * optional.  Its only word is a delay in ns: of each PERIOD readings of CLOCK_MONOTONIC, the first
- * SLOW readings take that much longer.
+ * optional.  Its only word is a delay in ns: of each 4000 readings of CLOCK_MONOTONIC, the first
+ * 2800 take that much longer.
  *
  *-------------------------------------------------------------------------
  */

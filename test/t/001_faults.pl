@@ -338,7 +338,7 @@ foreach my $fault (
 		disarm();
 
 		# If the process loses the CPU while the clock stands still, the end of the stall looks like
-		# a jump. Ignores the jumps if there are at most as many as such interruptions ("hidden").
+		# a jump. fake_clock.c counts such interruptions ("hidden"). Ignores up to as many jumps.
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };

@@ -1,6 +1,7 @@
 
 # clock_cpu_skew() on a server whose clock has an offset on one CPU (test/shim/cpu_offset.c). Its
-# bounds must contain this offset. Its worker must end with the call, however the call ends.
+# bounds must contain this offset. The function starts a worker process to read the clock on another
+# CPU. This process must end with the call, however the call ends.
 
 use strict;
 use warnings;

@@ -214,8 +214,8 @@ foreach my $ppm (200, -200)
 			my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
 			my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
 
-			# The allowed error is half of the bracket at the start, which is assumed to be at most
-			# 2 us wide, plus the width of this row's bracket.
+			# The allowed error is the width of this row's bracket, plus 1 us: half of the bracket
+			# of the first comparison, which is assumed to be at most 2 us wide.
 			push @rows, { off => abs($against - $truth), allowed => 0.001 + $bracket / 1000 + 1,
 				what => "monitor at $ppm ppm: $source after $elapsed s leads by $against us" };
 			$edges++ if $source eq 'system';

@@ -84,8 +84,8 @@ foreach my $rate ('NULL', 200)
 		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
 	}
 
-	# The client fetches the next rows only after their intervals have passed. These intervals are
-	# not sampled.
+	# The client fetches no row for a while. The intervals that pass meanwhile are not sampled: their
+	# rows have no readings.
 	usleep(500_000);
 	$result = $session->query('FETCH 2 FROM c');
 	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");

@@ -1,7 +1,7 @@
 
 # clocktiming.sampled_timing: if EXPLAIN or another extension requests timers from the executor,
-# clocktiming samples instead. The results must be the same as without it, except for the times,
-# whichever library is loaded first.
+# clocktiming times a sample of the calls instead. The results must be the same as without the
+# setting, except for the times, whichever library is loaded first.
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 
 # Statistics of plans: clock_plan_stats, clock_node_stats, snapshots, and clock_node_changes(). They
-# must be correct, survive restarts and crashes, stay within the limits of shared memory, and be
-# visible only to users with the privilege.
+# must be correct, survive restarts and crashes, and stay within the limits of shared memory. Plans
+# of other users must be visible only to members of pg_read_all_stats.
 
 use strict;
 use warnings;

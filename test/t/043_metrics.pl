@@ -66,7 +66,7 @@ is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h
 is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
 is(query(q{SELECT count(*) FROM clock_metrics m WHERE name = 'pg_clock_events_total' AND value <> (SELECT count(*) FROM clock_events e WHERE e.what = m.labels ->> 'what')}), '0', 'events are those of clock_events');
 
-# A fault of the clock, while other queries read the metrics. Counters must never decrease.
+# The clock becomes faulty, and the metrics show it. Counters must never decrease.
 my %counters;
 sub counters_only_grow
 {
@@ -111,7 +111,7 @@ counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
 # The plan nodes with the longest self times: at most ten, with the values of clock_node_stats.
-# Users without the privilege see only nodes of their own plans.
+# Users who are not members of pg_read_all_stats see only nodes of their own plans.
 query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
 c" (a int); INSERT INTO "a\""b
 c" SELECT generate_series(1, 1000); SELECT count(*) FROM "a\""b

@@ -34,7 +34,7 @@ $node->safe_psql(
 
 # Queries, and the rows of their nodes. In the second and the third query, clocktiming samples the
 # statement in inner_count(), but not the query itself, because the planner expects only few calls
-# of its nodes. Nodes of the query are called while inner_count() runs.
+# of its nodes. inner_count() runs within a call of one of these nodes.
 my @queries = (
 	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
 	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],

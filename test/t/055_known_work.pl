@@ -48,8 +48,8 @@ foreach my $i (0 .. $#places)
 	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
 	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
 	{
-		# The own time of the executor is uncertain: its range is that of the executions without
-		# work.
+		# The executor's own time differs between the executions without work. Half of its range is
+		# not counted as an error.
 		my @own = @{ $own{ $known->{name} } };
 		my $true = $known->{work} + max(median(@own), 0);
 		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);

@@ -54,8 +54,8 @@ while_waiting('SELECT hold(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i',
 	is(query("SELECT $known, bool_and(reason ~ 'more rows than') $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
 });
 
-# Rows of parallel workers are included, also of workers that have ended, and for each rescan of
-# Gather.
+# Rows of parallel workers are included: of workers that are running, of workers that have ended,
+# and of the workers of all earlier rescans of Gather.
 $session->query('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off');
 while_waiting('SELECT hold(count(*), 100000) FROM big', sub {
 	is(query("SELECT rows, loops = (SELECT loops $rows AND node_type LIKE '%Partial%'), workers $rows AND relation = 'big'"), '100000|t|0', 'workers that have ended');
@@ -108,8 +108,8 @@ usleep(100_000);
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
 
-# Executions that last longer than expected. Their counters begin only after the start of the
-# executions.
+# Calls of an execution that lasts longer than expected are counted only from clocktiming.live_after
+# on. live_late_only treats all executions in this way.
 $cluster->new_session;
 ($session, $pid, $rows) = @$cluster{qw(session pid rows)};
 $session->query('SET clocktiming.live_late_only = on; SET clocktiming.live_after = 10; SET clocktiming.live_interval = 1');
@@ -119,7 +119,8 @@ $node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(rows > 1000
 is(query("SELECT bool_and(since > started_at AND progress_percent IS NULL AND reason IS NOT NULL) $rows"), 't', 'a late one');
 is($session->result->{out}, '10000000|500005000000', 'its result');
 
-# The results of statements do not change, at whatever moment wrappers are installed.
+# clocktiming counts calls by functions that replace those of the nodes (wrappers). The results of
+# statements do not change, at whatever moment the wrappers are installed.
 my @statements = grep { /\S/ } split /\n/, q{
 SELECT count(*), sum(a.i), sum(b.i) FROM big a JOIN big b ON b.i = a.i + 1 WHERE a.i < 20000
 SELECT md5(string_agg(p, '')) FROM (SELECT p FROM big WHERE i < 20000 ORDER BY p) s

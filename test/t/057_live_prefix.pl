@@ -1,7 +1,8 @@
 
 # A query waits at a certain row. clock_running must then show the counters that EXPLAIN ANALYZE
-# would have at that row. Tests counting by clocktiming's wrappers, which may be installed late, and
-# counting by the server, with and without timers.
+# would have at that row. Tests three ways of counting: by clocktiming's wrappers (functions that
+# replace those of the nodes) from the start, by wrappers that are installed while the query is
+# running, and by the server, with and without timers.
 
 use strict;
 use warnings;
@@ -172,8 +173,9 @@ SKIP:
 	}
 }
 
-# Wrappers that are installed late, in the call after row 100. They count from that call on, also in
-# loops that began before it. The state of nodes that were called before is known.
+# Wrappers that are installed while the query is running, in the call after row 100. They count from
+# that call on, also in loops that began before it. The state of nodes that were called before is
+# known.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN

@@ -25,8 +25,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE big AS SELECT i, md5(i::text) AS p FROM generate_series(1, 100000) AS i;
 	ANALYZE});
 
-# At a Limit, Gather frees its shared memory, during the execution or at its end. Publishing must
-# not read this memory afterwards.
+# When a Limit above Gather has all of its rows, Gather frees its shared memory, possibly before the
+# execution ends. Publishing must not read this memory afterwards.
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
 foreach my $interval (0, 100)
 {

@@ -29,7 +29,8 @@ sub nothing_remains
 }
 
 # Executions that fail, catch an error, are cancelled or terminated, while wrappers count and while
-# the server counts. There are more executions than slots.
+# the server counts. There are more executions than shared memory has slots for: slots that were not
+# freed would be missing.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION catches(n int) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE

@@ -189,7 +189,8 @@ sub interrupted
 	return $self->result;
 }
 
-# Checks that an interrupted statement has ended by the given time in seconds, plus $allowed.
+# Checks that a statement has ended within $allowed seconds after its interruption. $after is the
+# time in seconds from which result() counts until the interruption, by default 0.
 sub ended_in_time
 {
 	my ($result, $what, $after) = @_;

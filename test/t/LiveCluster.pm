@@ -92,8 +92,8 @@ sub while_waiting
 	$self->{holder}->query('SELECT pg_advisory_lock(1)');
 	$self->{session}->send($sql);
 	$self->wait_for($waits);
-	# If the server itself counts (calls is NULL), a timeout publishes the counters. Waits until it
-	# has done so.
+	# If the server itself counts (then calls is NULL in clock_running), a timeout publishes the
+	# counters. Waits until they have been published after this moment.
 	my $now = $self->query('SELECT clock_timestamp()');
 	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
 	$during->();

@@ -31,7 +31,7 @@ our $state = q{
 };
 
 # Returns the texts of calls of all public functions and procedures of a schema. If $by_default is
-# true, they have only mandatory arguments.
+# true, the calls have only mandatory arguments.
 sub calls
 {
 	my ($session, $schema, $by_default) = @_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Checks that generated files are up to date: the install scripts, the files of monitoring/, and the
-# files of debian/ that pg_buildext makes from *.in. Also checks rules for the sources of the
-# portable edition.
+# files of debian/ that pg_buildext makes from *.in. Also checks that the sources of the portable
+# edition create only functions and procedures, replace nothing, and become a single statement.
 
 use strict;
 use warnings;
