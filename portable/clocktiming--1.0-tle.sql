@@ -30,7 +30,8 @@ CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN df >= 3 THEN 1.959964 + 2.372272 / df + 2.822499 / df ^ 2 + 2.555851 / df ^ 3 + 1.589536 / df ^ 4
+    SELECT CASE WHEN df >= 3 THEN 1.959964 + 2.372272 / df + 2.822499 / df ^ 2
+                                  + 2.555851 / df ^ 3 + 1.589536 / df ^ 4
                 WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
@@ -40,7 +41,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
 -- computes undisturbed costs in the same way. The margin is derived from the influence function of
 -- this mean. It is proportional to the standard deviation of all values, where values slower than
 -- the fastest fiftieth are replaced by the slowest value of that fiftieth.
-CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
+CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[],
+    OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -52,7 +54,9 @@ AS $$
     ), cut AS (
         SELECT avg(x) FILTER (WHERE i <= k) AS mean, max(x) FILTER (WHERE i = k) AS at FROM ordered
     )
-    SELECT max(cut.mean), @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
+    SELECT max(cut.mean),
+           @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(x, cut.at))
+           * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_low_mean(double precision[]) IS
@@ -65,15 +69,18 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH ordered AS (
-        SELECT x, y, row_number() OVER (ORDER BY x) AS i, row_number() OVER (ORDER BY y) AS j, count(*) OVER () AS n,
+        SELECT x, y, row_number() OVER (ORDER BY x) AS i, row_number() OVER (ORDER BY y) AS j,
+               count(*) OVER () AS n,
                least(greatest(count(*) OVER () / 50, 5), count(*) OVER ()) AS k
         FROM unnest(a, b) AS u(x, y) WHERE x IS NOT NULL AND y IS NOT NULL
     ), cut AS (
         SELECT avg(x) FILTER (WHERE i <= k) AS x_mean, max(x) FILTER (WHERE i = k) AS x_at,
-               avg(y) FILTER (WHERE j <= k) AS y_mean, max(y) FILTER (WHERE j = k) AS y_at FROM ordered
+               avg(y) FILTER (WHERE j <= k) AS y_mean, max(y) FILTER (WHERE j = k) AS y_at
+        FROM ordered
     )
     SELECT max(y_mean - x_mean),
-           @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
+           @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at))
+           * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
@@ -83,7 +90,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
 -- Returns the median of the differences b - a. The margin is half of the distance between two order
 -- statistics, which enclose the true median with a probability of 95 %. The C extension computes
 -- typical costs in the same way.
-CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
+CREATE FUNCTION @extschema@.internal_clock_typical(
+    a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -95,16 +103,22 @@ AS $$
     ), means AS (
         SELECT avg(d) AS d FROM pairs GROUP BY i * least(blocks, n) / n
     ), ordered AS (
-        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n, floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below FROM means
+        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n,
+               floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below
+        FROM means
     )
-    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
+    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2,
+           CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END
+    FROM ordered
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_typical(
+    double precision[], double precision[], integer) IS
     'internal: returns the typical difference of the values of b and a, measured alternately, '
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
     'means in that number of blocks of successive values';
 
-CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision)
+RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -117,19 +131,26 @@ BEGIN
     END IF;
     -- also rejects NaN, because PostgreSQL treats it as greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
-        RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
+        RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds'
+            USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The duration given is %s seconds.', duration),
+            HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
         -- reserves a fifth of the remaining time, and another tenth of a second, for the work after
         -- the measurement
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
-            - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
+            - extract(epoch FROM clock_timestamp()
+                      - CASE setting WHEN 'statement_timeout' THEN statement_timestamp()
+                        ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN
-            RAISE EXCEPTION '% would end the measurement', setting USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = format('It is %s.', current_setting(setting)), HINT = format('Raise it: SET %s = ''10s''.', setting);
+            RAISE EXCEPTION '% would end the measurement', setting
+                USING ERRCODE = 'object_not_in_prerequisite_state',
+                DETAIL = format('It is %s.', current_setting(setting)),
+                HINT = format('Raise it: SET %s = ''10s''.', setting);
         ELSIF left_s < duration THEN
-            RAISE NOTICE '% is %: measuring for % s instead of % s', setting, current_setting(setting), round(left_s::numeric, 1), duration;
+            RAISE NOTICE '% is %: measuring for % s instead of % s',
+                setting, current_setting(setting), round(left_s::numeric, 1), duration;
             duration := left_s;
         END IF;
     END LOOP;
@@ -143,35 +164,45 @@ COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
 -- Text of clock_report().  The C extension includes this file.
 --
 
-CREATE FUNCTION @extschema@.internal_clock_report_block(title text, sample jsonb, cutoff double precision) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_report_block(
+    title text, sample jsonb, cutoff double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
     WITH run AS (
         SELECT d.ns, d.n, length(ltrim(d.ns::bigint::bit(64)::text, '0')) AS bucket
-        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, sum(u.n::numeric) AS n
-              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns,
+                     sum(u.n::numeric) AS n
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'),
+                              jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
               GROUP BY 1) AS d
     ), rows AS (
         SELECT 1 AS part, trunc(2::numeric ^ i) - 1 AS ns, coalesce(sum(r.n), 0) AS n
-        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i LEFT JOIN run AS r ON r.bucket = i
+        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i
+             LEFT JOIN run AS r ON r.bucket = i
         GROUP BY i
         UNION ALL
         SELECT 2, ns, n FROM run
     ), counted AS (
-        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running, greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
+        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running,
+               greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
         -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
-               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
-        FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
+               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4),
+                         round(running * 100 / total, 4), n) AS line
+        FROM counted,
+             LATERAL (SELECT part = 1 OR running = n
+                             OR ((running - n) * 100 / total)::double precision < cutoff
+                             AS shown) AS s
         WHERE s.shown OR ns = largest
     )
     SELECT concat_ws(E'\n',
         title || ': ' || (sample ->> 'clock'),
         format('Average loop time including overhead: %s ns',
-               round((sample ->> 'duration_s')::numeric * 1000000000 / nullif((sample ->> 'readings')::numeric, 0), 2)),
+               round((sample ->> 'duration_s')::numeric * 1000000000
+                     / nullif((sample ->> 'readings')::numeric, 0), 2)),
         'Histogram of timing durations:',
         format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
@@ -229,14 +260,18 @@ DECLARE
                    percentile_disc(0.5) WITHIN GROUP (ORDER BY c) * 1.1 + 2000 AS c FROM times
         )
         SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
-        $q$, clock, rtrim(repeat(clock || ',', 100), ','), rtrim(repeat(clock || ',' || other || ',', 50), ','), rtrim(repeat(other || ',', 100), ','));
+        $q$, clock, rtrim(repeat(clock || ',', 100), ','),
+        rtrim(repeat(clock || ',' || other || ',', 50), ','),
+        rtrim(repeat(other || ',', 100), ','));
     system_call_ns constant integer := 100;
     rows integer := 20;
     until timestamptz := clock_timestamp() + duration * interval '1 s';
     started timestamptz;
     took double precision;
     a double precision; b double precision; c double precision;
-    sums double precision[] := '{}'; costs double precision[] := '{}'; calls double precision[] := '{}';
+    sums double precision[] := '{}';
+    costs double precision[] := '{}';
+    calls double precision[] := '{}';
 BEGIN
     LOOP
         started := clock_timestamp();
@@ -250,19 +285,26 @@ BEGIN
             calls := calls || c / 100;
         END IF;
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
-        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
+        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns)
+            AND cardinality(costs) >= 5;
     END LOOP;
     -- uses the faster half of the blocks, because the processor may have been slower in the others
-    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
+    SELECT avg(cost - 0.3 * call),
+           sqrt(avg(0.3 * call) ^ 2
+                + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
-    FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
+    FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call)
+          ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
             -- if this measurement was too disturbed, keeps the result from above
-            SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
+            SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
+                   coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
+                            cost_margin_ns)
             INTO cost_ns, cost_margin_ns
-            FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
+            FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
+                     greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
             WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
         END IF;
     END IF;
@@ -279,7 +321,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN current_setting('timing_clock_source', true) LIKE '%tsc%' THEN 'RDTSC'
-                WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
+                WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)'
+                ELSE 'system clock' END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_clock() IS
     'internal: returns the clock that EXPLAIN reads, RDTSC or the system clock';
@@ -296,7 +339,8 @@ BEGIN
     ELSIF source IN ('system', 'gettimeofday') OR source = 'instr_time' AND NOT tsc THEN
         RETURN source;
     ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,thread_cputime,clock,getrusage,times,time,cntvct}') THEN
-        RAISE EXCEPTION 'clock source "%" is not available on this server', source USING ERRCODE = 'feature_not_supported',
+        RAISE EXCEPTION 'clock source "%" is not available on this server', source
+            USING ERRCODE = 'feature_not_supported',
             DETAIL = 'It cannot be read because that needs the C extension; SQL can read the clock of clock_timestamp() only.',
             HINT = 'Sources that can be read are system and gettimeofday.';
     END IF;
@@ -316,7 +360,8 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 DECLARE
-    block constant text := format('SELECT array_agg(ARRAY[%s]) FROM generate_series(1, 200)', rtrim(repeat('clock_timestamp(),', 100), ','));
+    block constant text := format('SELECT array_agg(ARRAY[%s]) FROM generate_series(1, 200)',
+        rtrim(repeat('clock_timestamp(),', 100), ','));
     started_at constant timestamptz := clock_timestamp();
     until constant timestamptz := started_at + duration * interval '1 s';
     readings timestamptz[];
@@ -339,7 +384,8 @@ BEGIN
             SELECT t - lag(t) OVER (ORDER BY first) AS d, 1 AS n FROM same
             UNION ALL SELECT interval '0', sum(n) - count(*) FROM same
         )
-        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n), (SELECT max(n) - 1 FROM same), (SELECT bool_or(apart) FROM same)
+        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n),
+               (SELECT max(n) - 1 FROM same), (SELECT bool_or(apart) FROM same)
         INTO counts, stall, backward
         FROM (SELECT d, sum(n) AS n FROM steps WHERE d IS NOT NULL GROUP BY d) AS counted;
         IF backward THEN
@@ -358,25 +404,34 @@ BEGIN
         -- comparison
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
-        'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
+        'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL,
+        'longest_stall', longest_stall,
         'backward_steps', back, 'backward_max_ticks', back_max,
-        'warps', 0, 'warp_max_ns', 0, 'warp_total_ns', 0, 'lags', 0, 'lag_max_ns', 0, 'lag_total_ns', 0,
+        'warps', 0, 'warp_max_ns', 0, 'warp_total_ns', 0,
+        'lags', 0, 'lag_max_ns', 0, 'lag_total_ns', 0,
         'gaps', gaps, 'gap_max_ns', gap_max * 1000, 'gap_total_ns', gap_total * 1000,
         'cpus', '[]'::jsonb, 'migrations', 0, 'precision_bits', 64, 'ticks', ticks, 'counts', ns)
     INTO result
     FROM (SELECT greatest(sum(us * n) / 1000000, 0) AS s, sum(n) AS n,
-                 coalesce(sum(n) FILTER (WHERE us < 0), 0) AS back, coalesce(-min(us) FILTER (WHERE us < 0), 0) AS back_max,
-                 coalesce(sum(n) FILTER (WHERE us >= 10), 0) AS gaps, coalesce(max(us) FILTER (WHERE us >= 10), 0) AS gap_max,
+                 coalesce(sum(n) FILTER (WHERE us < 0), 0) AS back,
+                 coalesce(-min(us) FILTER (WHERE us < 0), 0) AS back_max,
+                 coalesce(sum(n) FILTER (WHERE us >= 10), 0) AS gaps,
+                 coalesce(max(us) FILTER (WHERE us >= 10), 0) AS gap_max,
                  coalesce(sum(us * n) FILTER (WHERE us >= 10), 0) AS gap_total,
-                 jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks, jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
+                 jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks,
+                 jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
           FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
                 FROM unnest(of_blocks) AS b, jsonb_each_text(b) GROUP BY 1) AS per_us) AS run,
-         (SELECT @extschema@.internal_clock_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
+         (SELECT @extschema@.internal_clock_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*))
+                 AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
-                FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
+                FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o)
+                GROUP BY i) AS means) AS spread;
     IF (result ->> 'backward_steps')::bigint > 0 THEN
-        RAISE WARNING 'clock source "system" went backwards' USING DETAIL = format('Backward steps: %s, the largest of %s ns, in %s readings.',
-            result ->> 'backward_steps', (result ->> 'backward_max_ticks')::bigint * 1000, result ->> 'readings');
+        RAISE WARNING 'clock source "system" went backwards'
+            USING DETAIL = format('Backward steps: %s, the largest of %s ns, in %s readings.',
+                result ->> 'backward_steps', (result ->> 'backward_max_ticks')::bigint * 1000,
+                result ->> 'readings');
     END IF;
     RETURN result;
 END
@@ -385,7 +440,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_durations(double precision) IS
     'internal: returns a run of successive readings of clock_timestamp() as the text of a '
     'clock_sample';
 
-CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
+CREATE FUNCTION @extschema@.clock_measure(
+    source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -396,7 +452,8 @@ BEGIN
     duration := @extschema@.internal_clock_duration(duration);
     cost := @extschema@.internal_clock_cost(duration / 5);
     RETURN @extschema@.internal_clock_durations(duration * 0.8)
-        || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
+        || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns,
+                              'cost_margin_ns', cost.cost_margin_ns);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
@@ -404,13 +461,19 @@ COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
     'extension can cast to clock_sample; a fifth of the time is spent on the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
-    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
+    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric,
+    OUT duration_s numeric, OUT readings bigint,
     OUT loop_ns numeric, OUT mean_ns numeric, OUT mean_margin_ns numeric, OUT stddev_ns numeric,
-    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric, OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
-    OUT granularity_ticks numeric, OUT granularity_ns numeric, OUT stalls bigint, OUT longest_stall bigint,
-    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
-    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric, OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
-    OUT cpus integer[], OUT migrations bigint, OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
+    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric,
+    OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
+    OUT granularity_ticks numeric, OUT granularity_ns numeric,
+    OUT stalls bigint, OUT longest_stall bigint,
+    OUT backward_steps bigint, OUT backward_max_ns numeric,
+    OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
+    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric,
+    OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
+    OUT cpus integer[], OUT migrations bigint,
+    OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
     OUT precision_bits integer, OUT frequency_hz double precision, OUT started_at timestamptz)
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -418,8 +481,10 @@ SET jit = off
 AS $$
 DECLARE
     ns constant numeric := 1000000000 / (sample ->> 'frequency_hz')::numeric;
-    ticks constant numeric[] := ARRAY(SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'ticks') AS t);
-    counts constant numeric[] := ARRAY(SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'counts') AS t);
+    ticks constant numeric[] := ARRAY(
+        SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'ticks') AS t);
+    counts constant numeric[] := ARRAY(
+        SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'counts') AS t);
     quantiles numeric[];
 BEGIN
     IF sample IS NULL THEN
@@ -433,16 +498,25 @@ BEGIN
     readings := sample ->> 'readings';
     loop_ns := round((sample ->> 'duration_s')::numeric * 1000000000 / nullif(readings, 0), 2);
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
-    SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
-    FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
+    SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2)
+    INTO mean_ns, stddev_ns
+    FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean
+          FROM unnest(ticks, counts) AS u(t, n)) AS m
+    GROUP BY mean;
     -- quantiles below two ticks are null, because a duration shorter than a tick is measured as 0
     -- or 1 ticks, by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
-                      FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
+                      FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total
+                            FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
     INTO quantiles FROM unnest('{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1}'::numeric[]) AS q;
-    min_ns := quantiles[1]; p50_ns := quantiles[2]; p90_ns := quantiles[3]; p99_ns := quantiles[4]; p999_ns := quantiles[5];
-    p9999_ns := quantiles[6]; max_ns := quantiles[7];
+    min_ns := quantiles[1];
+    p50_ns := quantiles[2];
+    p90_ns := quantiles[3];
+    p99_ns := quantiles[4];
+    p999_ns := quantiles[5];
+    p9999_ns := quantiles[6];
+    max_ns := quantiles[7];
     granularity_ticks := round((sample ->> 'granularity_ticks')::numeric, 2);
     granularity_ns := round((sample ->> 'granularity_ticks')::numeric * ns, 2);
     stalls := CASE ticks[1] WHEN 0 THEN counts[1] ELSE 0 END;
@@ -452,13 +526,20 @@ BEGIN
     gaps := sample ->> 'gaps';
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
-    lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
+    lost_percent := round((sample ->> 'gap_total_ns')::numeric
+        / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
     -- these columns are null unless the C extension has compared the clock with a second one
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
-        warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
-        lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
-        rate_ppm := round(((sample ->> 'advance_s')::numeric / (sample ->> 'duration_s')::numeric - 1) * 1000000, 3);
-        rate_bound_ppm := round((sample ->> 'reference_bound_ns')::numeric / (sample ->> 'duration_s')::numeric / 1000, 3);
+        warps := sample ->> 'warps';
+        warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2);
+        warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
+        lags := sample ->> 'lags';
+        lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2);
+        lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
+        rate_ppm := round(((sample ->> 'advance_s')::numeric
+            / (sample ->> 'duration_s')::numeric - 1) * 1000000, 3);
+        rate_bound_ppm := round((sample ->> 'reference_bound_ns')::numeric
+            / (sample ->> 'duration_s')::numeric / 1000, 3);
         cpus := ARRAY(SELECT c::integer FROM jsonb_array_elements_text(sample -> 'cpus') AS c);
         migrations := sample ->> 'migrations';
     END IF;
@@ -472,14 +553,21 @@ COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
     'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
     'two ticks of the clock and values that need a second clock are null';
 
-CREATE FUNCTION @extschema@.clock_summary(source text DEFAULT 'system', duration double precision DEFAULT 3,
-    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
+CREATE FUNCTION @extschema@.clock_summary(
+    source text DEFAULT 'system', duration double precision DEFAULT 3,
+    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric,
+    OUT duration_s numeric, OUT readings bigint,
     OUT loop_ns numeric, OUT mean_ns numeric, OUT mean_margin_ns numeric, OUT stddev_ns numeric,
-    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric, OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
-    OUT granularity_ticks numeric, OUT granularity_ns numeric, OUT stalls bigint, OUT longest_stall bigint,
-    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
-    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric, OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
-    OUT cpus integer[], OUT migrations bigint, OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
+    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric,
+    OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
+    OUT granularity_ticks numeric, OUT granularity_ns numeric,
+    OUT stalls bigint, OUT longest_stall bigint,
+    OUT backward_steps bigint, OUT backward_max_ns numeric,
+    OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
+    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric,
+    OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
+    OUT cpus integer[], OUT migrations bigint,
+    OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
     OUT precision_bits integer, OUT frequency_hz double precision, OUT started_at timestamptz)
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -491,7 +579,8 @@ COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
     'reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and findings';
 
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -503,18 +592,26 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH run AS (
-        SELECT round(t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, n::numeric AS n
-        FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+        SELECT round(t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns,
+               n::numeric AS n
+        FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'),
+                        jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
     ), buckets AS (
-        SELECT length(ltrim(ns::bigint::bit(64)::text, '0')) AS bucket, sum(n) AS n FROM run GROUP BY 1
+        SELECT length(ltrim(ns::bigint::bit(64)::text, '0')) AS bucket, sum(n) AS n FROM run
+        GROUP BY 1
     )
     SELECT (2::numeric ^ i)::bigint - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
            round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
-           CASE WHEN b.n < max(b.n) OVER () / 40 THEN '.' ELSE repeat('#', trunc(40 * coalesce(b.n, 0) / max(b.n) OVER ())::int) END,
+           CASE WHEN b.n < max(b.n) OVER () / 40 THEN '.'
+                ELSE repeat('#', trunc(40 * coalesce(b.n, 0) / max(b.n) OVER ())::int) END,
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
-                WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
+                WHEN i = 0 THEN
+                    (SELECT format(
+                         'the clock counts microseconds: below one only the mean is known, %s ns',
+                         round(sum(ns * n) / sum(n), 2)) FROM run)
                 WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
-    FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i LEFT JOIN buckets AS b ON b.bucket = i
+    FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i
+         LEFT JOIN buckets AS b ON b.bucket = i
     ORDER BY i;
 END
 $$;
@@ -522,8 +619,10 @@ COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
     'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
     'states the limits of a coarse clock';
 
-CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
+CREATE FUNCTION @extschema@.clock_histogram(
+    source text DEFAULT 'system', duration double precision DEFAULT 3,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -534,7 +633,8 @@ COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
     'reads clock_timestamp() for some seconds (3) and counts the durations in buckets of powers '
     'of two nanoseconds, with bars; note states that below a microsecond only the mean is known';
 
-CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
+CREATE FUNCTION @extschema@.clock_report(
+    duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -546,16 +646,20 @@ BEGIN
     IF cutoff IS NULL THEN
         RAISE EXCEPTION 'cutoff must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF NOT cutoff BETWEEN 0 AND 100 THEN
-        RAISE EXCEPTION 'cutoff must be between 0 and 100 percent' USING ERRCODE = 'invalid_parameter_value',
+        RAISE EXCEPTION 'cutoff must be between 0 and 100 percent'
+            USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The cutoff given is %s.', cutoff),
             HINT = 'With 99.99, durations are listed until 99.99 percent of all are reached.';
     END IF;
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
-    RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
+    RETURN NEXT format('Testing timing overhead for %s second%s.', duration,
+        CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
-    RETURN QUERY SELECT regexp_split_to_table(@extschema@.internal_clock_report_block('System clock source', sample, cutoff), E'\n');
+    RETURN QUERY SELECT regexp_split_to_table(
+        @extschema@.internal_clock_report_block('System clock source', sample, cutoff), E'\n');
     RETURN NEXT '';
-    RETURN NEXT 'TSC clock source is not usable. The reason is that reading it needs the C extension.';
+    RETURN NEXT
+        'TSC clock source is not usable. The reason is that reading it needs the C extension.';
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
@@ -571,9 +675,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF current_setting('auto_explain.log_analyze', true) = 'on' AND current_setting('auto_explain.log_nested_statements', true) = 'on'
+    IF current_setting('auto_explain.log_analyze', true) = 'on'
+        AND current_setting('auto_explain.log_nested_statements', true) = 'on'
         AND current_setting('auto_explain.log_min_duration', true) <> '-1' THEN
-        RAISE EXCEPTION 'another extension instruments the query, too' USING ERRCODE = 'object_not_in_prerequisite_state',
+        RAISE EXCEPTION 'another extension instruments the query, too'
+            USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
             HINT = 'If you may: SET auto_explain.log_nested_statements = off.';
     END IF;
@@ -586,7 +692,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
 -- of the cost of counting. Repeated executions would use the same addresses, and have the same
 -- error. Recursive calls ("depth") change the addresses on the stack, and a string of random length
 -- ("pad") changes those in memory.
-CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_once(
+    explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -619,7 +726,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
 --
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.
-CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_overhead(
+    rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -640,9 +748,13 @@ DECLARE
     -- assumed error of a difference of times: EXPLAIN rounds times to microseconds, and the clock
     -- truncates them
     printed_ms constant double precision := 0.002;
-    explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
-    copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
-    many constant text := format(copied, CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows' ELSE format('generate_series(1, %s + 0 * g)', rows) END);
+    explain constant text[] :=
+        '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
+    copied constant text := format(
+        'SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
+    many constant text := format(copied,
+        CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows'
+        ELSE format('generate_series(1, %s + 0 * g)', rows) END);
     none constant text := format(copied, 'generate_series(1, 0 * g)');
     times double precision[];
     plain double precision[] := '{}'; plain_none double precision[] := '{}';
@@ -658,12 +770,15 @@ DECLARE
 BEGIN
     PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
-        EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
+        EXECUTE format(
+          'CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i',
+          rows);
     END IF;
     -- Raises work_mem, so that the rows are not written to files. Then allocates and frees a large
     -- block: afterwards, glibc's malloc() keeps smaller freed blocks instead of returning them to
     -- the system. Otherwise the next execution would have page faults.
-    PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
+    PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true),
+            length(repeat(' ', 8000000));
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || many INTO explained;
     parallel := explained::text ~ '"Node Type": "Gather';
     jit := explained::text ~ '"JIT":';
@@ -673,22 +788,29 @@ BEGIN
         -- executes the three modes over many rows, in varying order, and in every fourth round also
         -- over no rows
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
-            mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
+            mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END
+                + turn / 3 * 3;
             executions := executions + 1;
             -- uses a hash instead of random(), whose sequence the session may have fixed by
             -- setseed()
-            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
-            times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint)
+                            FROM generate_series(0, 2) AS i);
+            times[mode] := @extschema@.internal_clock_once(explain[mode % 3],
+                CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
         round := round + 1;
-        plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
+        plain_none := plain_none || times[3];
+        counting_none := counting_none || times[4];
+        timing_none := timing_none || times[5];
         -- the first round fills caches; it does not count if there is time for two more rounds
         CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
         EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
-        plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
+        plain := plain || times[0];
+        counting := counting || times[1];
+        timing := timing || times[2];
         EXIT WHEN clock_timestamp() + round_s * interval '1 s' >= until OR round >= 20000;
     END LOOP;
     IF workload = 'table' THEN
@@ -697,24 +819,46 @@ BEGIN
 
     repetitions := cardinality(plain);
     IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up after % execution% of the query', executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
-            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)), HINT = 'Two rounds of all modes need a longer one.';
+        RAISE WARNING 'the duration was used up after % execution% of the query',
+            executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
+            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
+            HINT = 'Two rounds of all modes need a longer one.';
     END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
-    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.internal_clock_low_mean(plain) AS p,
-        @extschema@.internal_clock_low_mean(plain_none) AS b, @extschema@.internal_clock_low_mean(counting_none) AS c;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
-    FROM @extschema@.internal_clock_difference(plain, counting) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
-    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
-    FROM @extschema@.internal_clock_difference(counting, timing) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
-    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
-    FROM @extschema@.internal_clock_difference(plain, timing) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
-    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
+    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms
+    FROM @extschema@.internal_clock_low_mean(plain) AS p,
+         @extschema@.internal_clock_low_mean(plain_none) AS b,
+         @extschema@.internal_clock_low_mean(counting_none) AS c;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO counting_ns, counting_margin_ns
+    FROM @extschema@.internal_clock_difference(plain, counting) AS m,
+         @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_counting_ns, typical_counting_margin_ns
+    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m,
+         @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO timing_ns, timing_margin_ns
+    FROM @extschema@.internal_clock_difference(counting, timing) AS m,
+         @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_timing_ns, typical_timing_margin_ns
+    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m,
+         @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO overhead_ns, overhead_margin_ns
+    FROM @extschema@.internal_clock_difference(plain, timing) AS m,
+         @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_overhead_ns, typical_overhead_margin_ns
+    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m,
+         @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
@@ -725,13 +869,18 @@ COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double pre
     'ANALYZE alternately';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
-    INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
-    INOUT repetitions bigint DEFAULT NULL, INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
+    INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series',
+    IN duration double precision DEFAULT 3,
+    INOUT repetitions bigint DEFAULT NULL,
+    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
     INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
     INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
-    INOUT clock text DEFAULT NULL, INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT slowdown_percent numeric DEFAULT NULL,
+    INOUT clock text DEFAULT NULL,
+    INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
 LANGUAGE plpgsql
@@ -747,8 +896,10 @@ BEGIN
     ELSIF workload IS NULL THEN
         RAISE EXCEPTION 'workload must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF rows NOT BETWEEN 1 AND 10000000 THEN
-        RAISE EXCEPTION 'rows must be between 1 and 10000000' USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = format('The number given is %s.', rows), HINT = '1000, the default, are enough for most purposes.';
+        RAISE EXCEPTION 'rows must be between 1 and 10000000'
+            USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The number given is %s.', rows),
+            HINT = '1000, the default, are enough for most purposes.';
     ELSIF workload NOT IN ('generate_series', 'table') THEN
         RAISE EXCEPTION 'unknown workload "%"', workload USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Workloads are generate_series and table.';
@@ -761,7 +912,8 @@ BEGIN
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.internal_clock_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload,
+        duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
@@ -790,12 +942,14 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 -- EXPLAIN's time minus the time of its root node. That difference also includes the executor's work
 -- between two rows of the root. So if the root returns many rows, the difference is measured with
 -- count(*) as the root.
-CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
+CREATE FUNCTION @extschema@.internal_clock_query(
+    query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint,
+    OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
@@ -813,10 +967,15 @@ DECLARE
     until timestamptz;
     elapsed double precision;
     times double precision[];
-    plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
+    plain double precision[];
+    counting double precision[];
+    timing double precision[];
+    buffers double precision[];
     modes double precision[];
-    planning double precision[];    -- durations of planning; empty with a cursor, whose time excludes it
-    more double precision[];        -- durations of the executor's start and end
+    planning double precision[];
+        -- durations of planning; empty with a cursor, whose time excludes it
+    more double precision[];
+        -- durations of the executor's start and end
     round integer;
     m integer;
     executed integer := 0;
@@ -833,58 +992,78 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
-        RAISE EXCEPTION 'this server cannot choose the clock that it times with' USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.', HINT = 'Leave clock_sources out.';
+        RAISE EXCEPTION 'this server cannot choose the clock that it times with'
+            USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.',
+            HINT = 'Leave clock_sources out.';
     ELSIF cardinality(clock_sources) = 0 THEN
         RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Leave it out for the clock that is set.';
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
-        RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
+        RAISE EXCEPTION 'clock_sources must not contain null values'
+            USING ERRCODE = 'null_value_not_allowed';
     END IF;
     statement := @extschema@.internal_clock_statement(query, allow_writes, params);
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     parallel := shape.plan::text ~ '"Node Type": "Gather';
     PERFORM length(repeat(' ', 8000000));   -- frees a large block, as in internal_clock_overhead
 
-    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s),
+                                     ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;
         clock := @extschema@.internal_clock_clock();
         part := duration / coalesce(cardinality(clock_sources), 1);
         until := clock_timestamp() + part * interval '1 s';
-        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}'; planning := '{}';
+        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}';
+        more := '{}'; planning := '{}';
         node_calls := NULL;
         round := 0;
         elapsed := 0;
         LOOP
             times := '{}';
             FOR turn IN 0 .. 3 LOOP
-                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
+                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4
+                     ELSE (round + 3 - turn) % 4 END;
                 IF m > 0 THEN
-                    plan := (@extschema@.internal_clock_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
-                        CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
+                    plan := (@extschema@.internal_clock_execute(statement,
+                        format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                               CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END),
+                        allow_writes, path)).output::jsonb -> 0;
                     times[m] := plan ->> 'Execution Time';
                     IF m = 2 THEN
                         jit := plan ? 'JIT';
                         IF node_calls IS NULL THEN
-                            SELECT sum((n ->> 'Actual Loops')::double precision
-                                       * (1 + CASE WHEN n ->> 'Node Type' IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
-                                              ELSE (n ->> 'Actual Rows')::double precision END))
-                            INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
+                            SELECT sum((n ->> 'Actual Loops')::double precision * (1 + CASE
+                                WHEN n ->> 'Node Type' IN
+                                    ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
+                                ELSE (n ->> 'Actual Rows')::double precision END))
+                            INTO node_calls
+                            FROM jsonb_path_query(plan -> 'Plan',
+                                     'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
-                        IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
-                            plan := (@extschema@.internal_clock_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
-                                format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
+                        IF shape.as_cursor AND round % 4 = 0
+                            AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                            plan := (@extschema@.internal_clock_execute(
+                                format(E'SELECT count(*) FROM (%s\n) AS q',
+                                       rtrim(statement, E'; \n\r\t')),
+                                format(explain, 'OFF', 'ON'),
+                                allow_writes, path)).output::jsonb -> 0;
                         END IF;
                         IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
-                            more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
+                            more := more || (plan ->> 'Execution Time')::double precision
+                                - (plan #>> '{Plan,Actual Total Time}')::double precision;
                         END IF;
                     END IF;
                 ELSE
-                    times[m] := (@extschema@.internal_clock_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    times[m] := (@extschema@.internal_clock_execute(statement,
+                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END,
+                        allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
-                        planning := planning || (@extschema@.internal_clock_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                        planning := planning || (@extschema@.internal_clock_execute(
+                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is',
+                            allow_writes, path)).ms;
                     END IF;
                 END IF;
                 executed := executed + 1;
@@ -894,21 +1073,34 @@ BEGIN
             round := round + 1;
             -- the first round fills caches; it does not count if there is time for two more rounds
             CONTINUE WHEN round = 1 AND elapsed * 3 < part;
-            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
+            plain := plain || times[0];
+            counting := counting || times[1];
+            timing := timing || times[2];
+            buffers := buffers || times[3];
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
         END LOOP;
 
-        SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
-        FROM @extschema@.internal_clock_low_mean(more) AS s, @extschema@.internal_clock_low_mean(planning) AS p;
-        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
+        SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin
+        INTO shift, shift_margin, planning_margin
+        FROM @extschema@.internal_clock_low_mean(more) AS s,
+             @extschema@.internal_clock_low_mean(planning) AS p;
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms
+        FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
-            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
-            SELECT count(t), round(min(t)::numeric, 4), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4), round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
+            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing
+                     ELSE buffers END;
+            SELECT count(t), round(min(t)::numeric, 4),
+                   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4),
+                   round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
             INTO runs, min_ms, median_ms, mean_ms, stddev_ms
-            FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
+            FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t
+                  FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
-                SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
+                SELECT d.difference - shift,
+                       sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2
+                            + coalesce(planning_margin, 0) ^ 2)
+                INTO difference, margin
                 FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
@@ -922,8 +1114,10 @@ BEGIN
             RETURN NEXT;
         END LOOP;
         IF cardinality(plain) = 0 THEN
-            RAISE WARNING 'the duration was used up after % execution% of the query', executed, CASE WHEN executed > 1 THEN 's' ELSE '' END USING
-                DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
+            RAISE WARNING 'the duration was used up after % execution% of the query',
+                executed, CASE WHEN executed > 1 THEN 's' ELSE '' END
+                USING DETAIL = format('The duration was %s s.', duration),
+                HINT = 'Two rounds of all modes need a longer one.';
         END IF;
     END LOOP;
     IF clock_sources IS NOT NULL THEN
@@ -931,7 +1125,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_query(
+    text, double precision, boolean, text[], text[], text) IS
     'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
@@ -940,14 +1135,17 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint,
+    OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
-    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources,
+        params, pg_catalog.current_setting('search_path'))
 $$;
-COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+COMMENT ON FUNCTION @extschema@.clock_query_overhead(
+    text, double precision, boolean, text[], text[]) IS
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
     'row per level, with times and the typical (median) overhead in milliseconds';
 -- clock_explain(): checks a statement, and executes it with and without the server's
@@ -955,13 +1153,15 @@ COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boo
 
 -- Rejects statements that cannot be measured, with the C extension's messages. When the statement
 -- is executed, the server checks that it is a single one.
-CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_statement(
+    query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
     -- the first two words, after white space, comments and parentheses
-    words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
+    words text[] := regexp_match(query,
+        '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
     word text := upper(words[1]);
     rest text := query;
     result text := '';
@@ -971,16 +1171,21 @@ BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION 'query must not be null' USING ERRCODE = '22004';
     ELSIF coalesce(word, '') = '' AND query !~ '[^\s;]' THEN
-        RAISE EXCEPTION 'there is no statement to measure' USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
+        RAISE EXCEPTION 'there is no statement to measure'
+            USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF word = 'EXPLAIN' THEN
         RAISE EXCEPTION 'cannot measure EXPLAIN itself'
             USING ERRCODE = '0A000', HINT = 'Give the statement without EXPLAIN.';
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word USING ERRCODE = '0A000',
+        RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
+            USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
-    ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE', 'INSERT', 'UPDATE', 'DELETE', 'MERGE')
+    ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
+                       'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
-        RAISE EXCEPTION 'cannot measure utility statements: %', concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH') THEN upper(nullif(words[2], '')) END)
+        RAISE EXCEPTION 'cannot measure utility statements: %',
+            concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH')
+                                      THEN upper(nullif(words[2], '')) END)
             USING ERRCODE = '0A000',
             HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE TABLE AS.';
     END IF;
@@ -997,7 +1202,8 @@ BEGIN
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
             substring(rest FROM '^\$[0-9]+'),
-            substring(rest FROM '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
+            substring(rest FROM
+                '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
             substring(rest FROM '^\$[[:alpha:]_]*[[:alnum:]_]*\$'),
             left(rest, 1));
         IF part ~ '^\$[0-9]' THEN
@@ -1014,8 +1220,9 @@ BEGIN
     IF cardinality(params) <> largest THEN
         RAISE EXCEPTION 'wrong number of values in params' USING ERRCODE = '22023',
             DETAIL = format('Expected %s values but got %s.', largest, cardinality(params)),
-            HINT = CASE WHEN largest = 0 THEN 'Leave params out.'
-                   ELSE 'Give one value for each parameter, in order, for example params => ''{42,abc}''.' END;
+            HINT = CASE WHEN largest = 0 THEN 'Leave params out.' ELSE
+                'Give one value for each parameter, in order, for example params => ''{42,abc}''.'
+                END;
     END IF;
     RETURN result;
 END
@@ -1026,7 +1233,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
 
 -- Executes the statement under the caller's search_path ("path"). The block always ends with an
 -- error, which rolls back the statement's changes and the settings. Variables keep their values.
-CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
+CREATE FUNCTION @extschema@.internal_clock_execute(
+    statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1049,7 +1257,8 @@ BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
         END IF;
-        PERFORM set_config('cursor_tuple_fraction', '1', true), set_config('search_path', path, true);
+        PERFORM set_config('cursor_tuple_fraction', '1', true),
+                set_config('search_path', path, true);
         IF as_cursor THEN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
@@ -1083,12 +1292,14 @@ BEGIN
     END;
     IF state = '42P02' THEN
         RAISE EXCEPTION '%', message
-            USING ERRCODE = state, HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
+            USING ERRCODE = state,
+            HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
     ELSIF message ~ 'multi' OR message IS NOT NULL AND NOT as_cursor THEN
         RAISE EXCEPTION 'cannot measure several statements at once'
             USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF message IS NOT NULL THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000', DETAIL = message,
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
+            USING ERRCODE = '0A000', DETAIL = message,
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
@@ -1114,10 +1325,12 @@ AS $body$
         SELECT place || child.n::integer, child.whole
         FROM tree, jsonb_array_elements(tree.whole -> 'Plans') WITH ORDINALITY AS child (whole, n)),
     numbered AS (
-        SELECT row_number() OVER (ORDER BY place)::integer AS n, place, whole - 'Plans' AS item FROM tree)
+        SELECT row_number() OVER (ORDER BY place)::integer AS n, place, whole - 'Plans' AS item
+        FROM tree)
     SELECT own.n, above.n, cardinality(own.place), own.item
     FROM numbered AS own
-    LEFT JOIN numbered AS above ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
+    LEFT JOIN numbered AS above
+        ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
     ORDER BY own.n;
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
@@ -1125,22 +1338,26 @@ COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
 
 -- Plans the statement, and decides whether a cursor can execute it. A cursor discards rows, as
 -- EXPLAIN does, but cannot execute parallel plans and statements that write.
-CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
+CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text,
+    OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
     writes boolean;
 BEGIN
-    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ',
+        allow_writes, path)).output::jsonb -> 0 -> 'Plan';
     IF plan IS NULL THEN
         RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
     END IF;
-    SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select'), false),
+    SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows')
+                            OR item ->> 'Operation' <> 'Select'), false),
            NOT coalesce(bool_or(item ->> 'Node Type' LIKE 'Gather%'), false)
     INTO writes, as_cursor FROM @extschema@.internal_clock_nodes(plan);
     IF writes AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
+            USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     END IF;
     as_cursor := as_cursor AND NOT writes
@@ -1154,7 +1371,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
 
 -- Executes the query alternately without timing and with all calls timed: at least once each, and
 -- as often as the time allows.
-CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_rounds(
+    statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
@@ -1163,12 +1381,14 @@ DECLARE
     -- maximum number of rounds. Statements that write leave dead rows, although they are rolled
     -- back, and these slow down the following executions.
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
-    count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
+    count_calls constant text := pg_catalog.format(
+        'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE prints the time of each worker, from which the leader's own time below a Gather
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
+    until timestamptz := statement_timestamp()
+        + nullif(current_setting('statement_timeout')::interval, '0');
     shape record;
     lines text;
     plain double precision[];
@@ -1179,7 +1399,8 @@ DECLARE
     n integer := 0;
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
-    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
+    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ',
+        allow_writes, path)).output;
     -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
@@ -1187,32 +1408,43 @@ BEGIN
         -- executes both modes, in alternating order
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
-            IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
-                RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice' USING ERRCODE = '55000',
+            IF n = 1 AND turn = 1
+                AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
+                RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice'
+                    USING ERRCODE = '55000',
                     DETAIL = format('An execution took %s s.', round(elapsed::numeric, 1)),
                     HINT = 'SET statement_timeout to four times as much or more.';
             END IF;
             IF (turn + n) % 2 = 0 THEN
-                one := @extschema@.internal_clock_execute(statement, time_calls, allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, time_calls,
+                    allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.internal_clock_execute(statement, 'as a cursor', allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, 'as a cursor',
+                    allow_writes, path);
                 plain := plain || one.ms;
             ELSE
-                printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
-                plain := plain || substring(printed FROM '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
+                printed := (@extschema@.internal_clock_execute(statement, count_calls,
+                    allow_writes, path)).output;
+                plain := plain || substring(printed FROM
+                    '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
         -- ends before the next round would exceed statement_timeout, because the function would
         -- then return nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
-            OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
+            OR clock_timestamp()
+               + elapsed / n
+                 * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END
+                 * interval '1 s' > until;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
-        printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
+        printed := (@extschema@.internal_clock_execute(statement, count_calls,
+            allow_writes, path)).output;
     END IF;
-    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor, 'lines', lines, 'printed', printed);
+    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor,
+                              'lines', lines, 'printed', printed);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS
@@ -1230,7 +1462,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, te
 -- cost is the difference between the root's time and the query's time without timing.
 --
 -- "counting" is the cost of counting a call, in ms.
-CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
+CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb,
+    inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET jit = off
@@ -1259,7 +1492,7 @@ DECLARE
     rows_bound double precision[];         -- bound of the error of rows
     calls double precision[];
     processes double precision[];          -- number of processes that execute the node
-    total double precision[];              -- time with all nodes below: first as measured, then as corrected
+    total double precision[];  -- time with all nodes below: first as measured, then as corrected
     start double precision[];              -- time until the first row
     leader double precision[];             -- time in the leader of a parallel query
     shown double precision[];              -- total before the corrections
@@ -1267,7 +1500,7 @@ DECLARE
     rounding double precision[];           -- range of total that EXPLAIN rounds to the same value
     is_timed boolean[];
     rounding_variance double precision[];  -- variance of total by rounding
-    variance double precision[];           -- variance of total by rounding and by the cost of timing
+    variance double precision[];          -- variance of total by rounding and by the cost of timing
     children double precision[];           -- sum of the children's totals
     children_variance double precision[];  -- sum of the children's variances
     children_cost double precision[];
@@ -1291,11 +1524,15 @@ DECLARE
     nodes jsonb := '[]';
 BEGIN
     timed := measured -> 'timed';
-    lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
+    lines := ARRAY(SELECT line
+                   FROM unnest(string_to_array(measured ->> 'lines', chr(10)))
+                        WITH ORDINALITY AS l (line, n)
+                   WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
     -- Reads the nodes of the last run, and EXPLAIN's tree of them (shown_parent).
-    SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
-           array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
+    SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node),
+           array_agg(t.depth ORDER BY node), array_agg(t.item ->> 'Node Type' ORDER BY node),
+           array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
         INTO item, shown_parent, depth, type, loops, rows
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
@@ -1305,28 +1542,38 @@ BEGIN
     -- only some runs. In each run, a node takes at least as long as its children. The means have
     -- the same property.
     WITH run AS (
-        SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
+        SELECT i, explained,
+               (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
     ), node AS (
-        SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
+        SELECT i, node,
+               coalesce((t.item ->> 'Actual Total Time')::double precision
+                        * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
                (t.item ->> 'Actual Startup Time')::double precision AS first,
-               (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
+               (SELECT sum((w ->> 'Actual Total Time')::double precision
+                           * (w ->> 'Actual Loops')::double precision)
                 FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
         FROM run, @extschema@.internal_clock_nodes(explained -> 'Plan') AS t WHERE run.size = n
     ), ordered AS (
-        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
+        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time)
+                  <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast
+        FROM node
     ), mean AS (
-        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first, avg(time - coalesce(workers, 0)) AS leader
+        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first,
+               avg(time - coalesce(workers, 0)) AS leader
         FROM ordered WHERE is_fast GROUP BY node
     )
-    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
+    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node),
+           array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
     -- time outside of all nodes: start and end of the executor, and triggers that fire after the
     -- last row
     SELECT avg(fastest.ms) INTO outside FROM (
-        SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
-        FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
+        SELECT (r ->> 'Execution Time')::double precision
+               - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
+        FROM jsonb_array_elements(timed) AS r
+        ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
     FOR i IN 1..n LOOP
         -- The time of a CTE is part of that of the slowest of its scans. The time of an InitPlan is
@@ -1334,45 +1581,58 @@ BEGIN
         parent[i] := shown_parent[i];
         IF item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE type[j] = 'CTE Scan' AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
+                WHERE type[j] = 'CTE Scan'
+                    AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
                 ORDER BY total[j] DESC LIMIT 1), shown_parent[i]);
         ELSIF item[i] ->> 'Subplan Name' LIKE 'InitPlan %' THEN
-            pattern := coalesce('\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M', (item[i] ->> 'Subplan Name') || '\)');
+            pattern := coalesce(
+                '\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M',
+                (item[i] ->> 'Subplan Name') || '\)');
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
+                WHERE (item[j] - 'Subplan Name')::text ~ pattern
+                ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
         -- number of processes below a Gather, assuming that each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
-            WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
+            WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0
+            THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
         -- bound of the error of rows, because EXPLAIN prints the rows per loop, rounded
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
-            WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
+            WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005
+            ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
         -- The inner side of an inner join has returned the rows of the join, plus those that the
         -- join has removed. Replaces the rounded number of rows by this exact one, if they agree.
-        IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
+        IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop'
+            AND item[i] ->> 'Parent Relationship' = 'Inner'
             AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
             AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
-            x := rows[shown_parent[i]] + coalesce((item[shown_parent[i]] ->> 'Rows Removed by Join Filter')::double precision, 0);
+            x := rows[shown_parent[i]] + coalesce(
+                (item[shown_parent[i]] ->> 'Rows Removed by Join Filter')::double precision, 0);
             IF abs(x - rows[i]) <= rows_bound[i] THEN
                 rows[i] := x;
                 rows_bound[i] := 0;
             END IF;
         END IF;
         rows[i] := round(rows[i]);
-        calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
+        calls[i] := CASE
+            WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
             -- a join that needs only one match ends the loop there, without a last call that
             -- returns no row
-            WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
-                AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
-                OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
+            WHEN item[i] ->> 'Parent Relationship' = 'Inner'
+                AND type[shown_parent[i]] = 'Nested Loop'
+                AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true'
+                     OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
+                OR type[shown_parent[i]] = 'Memoize'
+                AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
                 THEN greatest(loops[i], rows[i])
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
         -- asynchronous scans are not timed, because they work while other nodes are timed
-        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
+        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true'
+                            AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
     -- numbers of calls in one process: below[i] counts those of all nodes below node i,
@@ -1391,17 +1651,24 @@ BEGIN
     -- Durations of ExecutorRun without timing. "plain_ms" is the median. "undisturbed" is the mean
     -- of the fastest third, like the means of the timed runs, with which it is compared.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
-    SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
+    SELECT avg(v) INTO undisturbed
+    FROM (SELECT v FROM unnest(plain) AS v
+          ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
     -- "noise" is the relative standard deviation of plain_ms. It includes the times' resolution of
     -- a microsecond. A disturbance may last a second, so the executions within 3 s count as at most
     -- 4 independent ones.
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms))
+               / nullif(plain_ms, 0) INTO x
+        FROM unnest(plain) AS v;
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO z FROM unnest(roots) AS v;
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z)) / nullif(z, 0) INTO y FROM unnest(roots) AS v;
-        noise_of_difference := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z))
+               / nullif(z, 0) INTO y
+        FROM unnest(roots) AS v;
+        noise_of_difference :=
+            sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
@@ -1422,7 +1689,8 @@ BEGIN
         -- (noise_of_difference) than a single time (noise): plain and timed runs alternate, so a
         -- disturbance affects both
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
-        scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
+        scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2)
+                          / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
     END IF;
     inside := inside * scale;
@@ -1439,7 +1707,9 @@ BEGIN
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
         rounding[i] := rounding[i] * x;
         rounding_variance[i] := rounding[i] ^ 2 / 12;
-        variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
+        variance[i] := rounding_variance[i]
+            + (cost_deviation * inside * calls[i] / processes[i]) ^ 2
+            + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
     -- EXPLAIN rounds the time of a loop, so the total time of many short loops has few correct
@@ -1476,8 +1746,10 @@ BEGIN
             IF parent[j] = i AND type[i] NOT LIKE 'Gather%' THEN
                 IF rounding[j] > 0.02 * total[j] THEN
                     x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
-                    total[j] := greatest(least(x, total[j] + rounding[j] / 2), total[j] - rounding[j] / 2, 0);
-                    rounding_variance[j] := rounding_variance[j] * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
+                    total[j] := greatest(least(x, total[j] + rounding[j] / 2),
+                                         total[j] - rounding[j] / 2, 0);
+                    rounding_variance[j] := rounding_variance[j]
+                        * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
@@ -1495,47 +1767,64 @@ BEGIN
     FOR i IN 1..n LOOP
         -- a Gather's time is that of the leader, so it includes only the leader's part of its
         -- children's times
-        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
-                                           THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
+        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1
+                                                 AND shown[j] > 0
+                                           THEN leader[j] * total[j] / shown[j]
+                                           ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
             INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
         self := greatest(self, 0);
         margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding_variance[i]
-            + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
+            + (cost_deviation * inside * calls[i] / processes[i]
+               + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
         IF i = 1 THEN
             margin := 1.96 * noise * total[i];
         END IF;
         self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding_variance[i] + x
-            + (cost_deviation * (inside * calls[i] / processes[i] + (each - inside) * children_cost[i])) ^ 2);
+            + (cost_deviation * (inside * calls[i] / processes[i]
+                                 + (each - inside) * children_cost[i])) ^ 2);
         margin := least(margin, greatest(whole, total[i]));
         is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
-            CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1) THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
+            CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1)
+                 THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
         IF NOT is_timed[i] THEN
             note := 'not timed';
-            total[i] := NULL; margin := NULL; self := NULL; self_margin := NULL; is_unknown := false;
+            total[i] := NULL; margin := NULL;
+            self := NULL; self_margin := NULL;
+            is_unknown := false;
         END IF;
-        nodes := nodes || jsonb_build_array(jsonb_build_object('depth', depth[i], 'line', lines[i], 'type', type[i],
-            'relation', item[i] ->> 'Relation Name', 'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
+        nodes := nodes || jsonb_build_array(jsonb_build_object(
+            'depth', depth[i], 'line', lines[i], 'type', type[i],
+            'relation', item[i] ->> 'Relation Name',
+            'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
             'processes', processes[i],
-            'start_ms', CASE WHEN shown[i] > 0 AND loops[i] > 0 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i]) ELSE 0 END,
-            'total_ms', total[i], 'total_margin_ms', margin, 'self_ms', self, 'self_margin_ms', self_margin,
+            'start_ms',
+            CASE WHEN shown[i] > 0 AND loops[i] > 0
+                 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i])
+                 ELSE 0 END,
+            'total_ms', total[i], 'total_margin_ms', margin,
+            'self_ms', self, 'self_margin_ms', self_margin,
             'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
-            'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
+            'share_margin_percent',
+            CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
     RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
-        'estimate_ms', shown[1], 'runs', cardinality(plain), 'removed_ms', inside * calls[1] + each * below[1],
+        'estimate_ms', shown[1], 'runs', cardinality(plain),
+        'removed_ms', inside * calls[1] + each * below[1],
         'scale', scale, 'printed', measured ->> 'printed');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_times(
+    jsonb, double precision, double precision, double precision) IS
     'internal: subtracts the cost of timing from the times of plan nodes that '
     'internal_clock_rounds() returned; the arguments are costs of a call in milliseconds: the '
     'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
-CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
+CREATE FUNCTION @extschema@.internal_clock_explain(
+    query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1549,9 +1838,11 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
-    measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
+    measured := @extschema@.internal_clock_rounds(
+        @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
@@ -1560,41 +1851,57 @@ BEGIN
     overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
-        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
+        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns
+                   THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
-    deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
-    each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+    deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3
+                 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
+    each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2)
+        / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
+    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
+            least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.internal_clock_clock());
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_explain(
+    text, boolean, text[], integer, text, text) IS
     'internal: executes a query with and without timing alternately, and returns the times of its '
     'plan nodes without the cost of timing';
 -- clock_explain(): the functions that users call, and the output as text and JSON.
 
-CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
+CREATE FUNCTION @extschema@.clock_explain(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
     OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
-    OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
-    OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric, OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
+    OUT total_ms numeric, OUT total_margin_ms numeric,
+    OUT self_ms numeric, OUT self_margin_ms numeric,
+    OUT share_percent numeric, OUT share_margin_percent numeric,
+    OUT removed_ms numeric, OUT note text,
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric,
+    OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
-           (x ->> 'loops')::bigint, (x ->> 'rows')::bigint, (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
-           pg_catalog.round((x ->> 'total_ms')::numeric, 4), pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
-           pg_catalog.round((x ->> 'self_ms')::numeric, 4), pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
-           pg_catalog.round((x ->> 'share_percent')::numeric, 4), pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
+           (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
+           (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
+           pg_catalog.round((x ->> 'total_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'self_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'share_percent')::numeric, 4),
+           pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
+           nullif(pg_catalog.concat_ws(', ', x ->> 'note',
+               CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
+    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
+             pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
 $body$;
@@ -1618,7 +1925,8 @@ DECLARE
     loops double precision;
 BEGIN
     FOREACH line IN ARRAY string_to_array(result ->> 'printed', chr(10)) LOOP
-        IF pending IS NOT NULL AND (line ~ '^ *-> ' OR line ~ '^ *(InitPlan|SubPlan|CTE) [^:]*$' OR line ~ '^\S') THEN
+        IF pending IS NOT NULL
+            AND (line ~ '^ *-> ' OR line ~ '^ *(InitPlan|SubPlan|CTE) [^:]*$' OR line ~ '^\S') THEN
             RETURN NEXT pending;
             pending := NULL;
         END IF;
@@ -1631,19 +1939,27 @@ BEGIN
             ELSIF loops > 0 THEN
                 line := regexp_replace(line, '\(actual rows=', format('(actual time=%s..%s rows=',
                     round((node ->> 'start_ms')::numeric, 3),
-                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3)));
-                pending := format('%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
+                    round(((node ->> 'total_ms')::double precision
+                           * (node ->> 'processes')::double precision / loops)::numeric, 3)));
+                pending := format(
+                    '%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
                     repeat(' ', CASE WHEN n = 1 THEN 2 ELSE position('-> ' IN line) + 5 END),
-                    round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
+                    round((node ->> 'total_ms')::numeric, 3),
+                    round((node ->> 'total_margin_ms')::numeric, 3),
                     CASE WHEN (node ->> 'unknown')::boolean THEN 'unknown (' END,
-                    round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
+                    round((node ->> 'self_ms')::numeric, 3),
+                    round((node ->> 'self_margin_ms')::numeric, 3),
                     CASE WHEN (node ->> 'unknown')::boolean THEN ')' END,
-                    ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- ' || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
+                    ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- '
+                        || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
             END IF;
         ELSIF line ~ '^Execution Time:' THEN
-            RETURN NEXT format('Time: %s, correction, runs %s, timing took %s ms', result ->> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
-            RETURN NEXT format('Plain Execution Time: %s ms', round((result ->> 'plain_ms')::numeric, 3));
+            RETURN NEXT format('Time: %s, correction, runs %s, timing took %s ms',
+                result ->> 'clock', result ->> 'runs',
+                round((result ->> 'removed_ms')::numeric, 3));
+            RETURN NEXT format('Plain Execution Time: %s ms',
+                round((result ->> 'plain_ms')::numeric, 3));
             line := format('Execution Time: %s ms', round((result ->> 'run_ms')::numeric, 3));
         ELSIF line ~ '^\S' THEN
             end_of_plan := true;
@@ -1655,12 +1971,15 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
     'internal: returns EXPLAIN''s text with the times of internal_clock_explain()';
 
-CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+CREATE FUNCTION @extschema@.clock_explain_text(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $body$
     SELECT @extschema@.internal_clock_explain_text(
-        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT',
+            pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
@@ -1684,24 +2003,39 @@ BEGIN
         IF head = 'Node Type' THEN
             node := result -> 'nodes' -> n;
             n := n + 1;
-            loops := CASE WHEN node ->> 'note' = 'not timed' THEN NULL ELSE nullif((node ->> 'loops')::double precision, 0) END;
+            loops := CASE WHEN node ->> 'note' = 'not timed' THEN NULL
+                     ELSE nullif((node ->> 'loops')::double precision, 0) END;
         ELSIF head = 'Actual Rows' AND loops IS NOT NULL THEN
-            lines := lines || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'), round((node ->> 'start_ms')::numeric, 3))
+            lines := lines
+                || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'),
+                    round((node ->> 'start_ms')::numeric, 3))
                 || format('%s"Actual Total Time": %s,', substring(line FROM '^ *'),
-                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3));
+                    round(((node ->> 'total_ms')::double precision
+                           * (node ->> 'processes')::double precision / loops)::numeric, 3));
         ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
             loops := NULL;
-            lines := lines || format('%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
+            lines := lines || format(
+                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
                 substring(line FROM '^ *'),
-                round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
-                round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
-                ' "Clock Self Percent": ' || round((node ->> 'share_percent')::numeric, 1) || ', "Clock Self Percent Margin": '
+                round((node ->> 'total_ms')::numeric, 3),
+                round((node ->> 'total_margin_ms')::numeric, 3),
+                round((node ->> 'self_ms')::numeric, 3),
+                round((node ->> 'self_margin_ms')::numeric, 3),
+                ' "Clock Self Percent": ' || round((node ->> 'share_percent')::numeric, 1)
+                    || ', "Clock Self Percent Margin": '
                     || round((node ->> 'share_margin_percent')::numeric, 1) || ',',
                 node ->> 'calls', node ->> 'calls',
-                ' "Clock Note": ' || to_json(nullif(concat_ws(', ', node ->> 'note', CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END), '')) || ',');
+                ' "Clock Note": '
+                    || to_json(nullif(concat_ws(', ', node ->> 'note',
+                           CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END),
+                       ''))
+                    || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
-            lines := lines || format('    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
-                result -> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3), round((result ->> 'plain_ms')::numeric, 3));
+            lines := lines || format(
+                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                result -> 'clock', result ->> 'runs',
+                round((result ->> 'removed_ms')::numeric, 3),
+                round((result ->> 'plain_ms')::numeric, 3));
         END IF;
         lines := lines || line;
     END LOOP;
@@ -1711,12 +2045,15 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
     'internal: returns EXPLAIN''s JSON with the times of internal_clock_explain()';
 
-CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+CREATE FUNCTION @extschema@.clock_explain_json(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL)
 RETURNS json
 LANGUAGE sql VOLATILE
 AS $body$
     SELECT @extschema@.internal_clock_explain_json(
-        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON',
+            pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '

@@ -8,9 +8,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF current_setting('auto_explain.log_analyze', true) = 'on' AND current_setting('auto_explain.log_nested_statements', true) = 'on'
+    IF current_setting('auto_explain.log_analyze', true) = 'on'
+        AND current_setting('auto_explain.log_nested_statements', true) = 'on'
         AND current_setting('auto_explain.log_min_duration', true) <> '-1' THEN
-        RAISE EXCEPTION 'another extension instruments the query, too' USING ERRCODE = 'object_not_in_prerequisite_state',
+        RAISE EXCEPTION 'another extension instruments the query, too'
+            USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
             HINT = 'If you may: SET auto_explain.log_nested_statements = off.';
     END IF;
@@ -23,7 +25,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
 -- of the cost of counting. Repeated executions would use the same addresses, and have the same
 -- error. Recursive calls ("depth") change the addresses on the stack, and a string of random length
 -- ("pad") changes those in memory.
-CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_once(
+    explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -56,7 +59,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
 --
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.
-CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_overhead(
+    rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -77,9 +81,13 @@ DECLARE
     -- assumed error of a difference of times: EXPLAIN rounds times to microseconds, and the clock
     -- truncates them
     printed_ms constant double precision := 0.002;
-    explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
-    copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
-    many constant text := format(copied, CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows' ELSE format('generate_series(1, %s + 0 * g)', rows) END);
+    explain constant text[] :=
+        '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
+    copied constant text := format(
+        'SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
+    many constant text := format(copied,
+        CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows'
+        ELSE format('generate_series(1, %s + 0 * g)', rows) END);
     none constant text := format(copied, 'generate_series(1, 0 * g)');
     times double precision[];
     plain double precision[] := '{}'; plain_none double precision[] := '{}';
@@ -95,12 +103,15 @@ DECLARE
 BEGIN
     PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
-        EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
+        EXECUTE format(
+          'CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i',
+          rows);
     END IF;
     -- Raises work_mem, so that the rows are not written to files. Then allocates and frees a large
     -- block: afterwards, glibc's malloc() keeps smaller freed blocks instead of returning them to
     -- the system. Otherwise the next execution would have page faults.
-    PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
+    PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true),
+            length(repeat(' ', 8000000));
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || many INTO explained;
     parallel := explained::text ~ '"Node Type": "Gather';
     jit := explained::text ~ '"JIT":';
@@ -110,22 +121,29 @@ BEGIN
         -- executes the three modes over many rows, in varying order, and in every fourth round also
         -- over no rows
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
-            mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
+            mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END
+                + turn / 3 * 3;
             executions := executions + 1;
             -- uses a hash instead of random(), whose sequence the session may have fixed by
             -- setseed()
-            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
-            times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint)
+                            FROM generate_series(0, 2) AS i);
+            times[mode] := @extschema@.internal_clock_once(explain[mode % 3],
+                CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
         round := round + 1;
-        plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
+        plain_none := plain_none || times[3];
+        counting_none := counting_none || times[4];
+        timing_none := timing_none || times[5];
         -- the first round fills caches; it does not count if there is time for two more rounds
         CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
         EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
-        plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
+        plain := plain || times[0];
+        counting := counting || times[1];
+        timing := timing || times[2];
         EXIT WHEN clock_timestamp() + round_s * interval '1 s' >= until OR round >= 20000;
     END LOOP;
     IF workload = 'table' THEN
@@ -134,24 +152,46 @@ BEGIN
 
     repetitions := cardinality(plain);
     IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up after % execution% of the query', executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
-            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)), HINT = 'Two rounds of all modes need a longer one.';
+        RAISE WARNING 'the duration was used up after % execution% of the query',
+            executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
+            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
+            HINT = 'Two rounds of all modes need a longer one.';
     END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
-    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.internal_clock_low_mean(plain) AS p,
-        @extschema@.internal_clock_low_mean(plain_none) AS b, @extschema@.internal_clock_low_mean(counting_none) AS c;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
-    FROM @extschema@.internal_clock_difference(plain, counting) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
-    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
-    FROM @extschema@.internal_clock_difference(counting, timing) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
-    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
-    FROM @extschema@.internal_clock_difference(plain, timing) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
-    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
-    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
+    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms
+    FROM @extschema@.internal_clock_low_mean(plain) AS p,
+         @extschema@.internal_clock_low_mean(plain_none) AS b,
+         @extschema@.internal_clock_low_mean(counting_none) AS c;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO counting_ns, counting_margin_ns
+    FROM @extschema@.internal_clock_difference(plain, counting) AS m,
+         @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_counting_ns, typical_counting_margin_ns
+    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m,
+         @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO timing_ns, timing_margin_ns
+    FROM @extschema@.internal_clock_difference(counting, timing) AS m,
+         @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_timing_ns, typical_timing_margin_ns
+    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m,
+         @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO overhead_ns, overhead_margin_ns
+    FROM @extschema@.internal_clock_difference(plain, timing) AS m,
+         @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns,
+           sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns
+    INTO typical_overhead_ns, typical_overhead_margin_ns
+    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m,
+         @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
@@ -162,13 +202,18 @@ COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double pre
     'ANALYZE alternately';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
-    INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
-    INOUT repetitions bigint DEFAULT NULL, INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
+    INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series',
+    IN duration double precision DEFAULT 3,
+    INOUT repetitions bigint DEFAULT NULL,
+    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
     INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
     INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
-    INOUT clock text DEFAULT NULL, INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT slowdown_percent numeric DEFAULT NULL,
+    INOUT clock text DEFAULT NULL,
+    INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
 LANGUAGE plpgsql
@@ -184,8 +229,10 @@ BEGIN
     ELSIF workload IS NULL THEN
         RAISE EXCEPTION 'workload must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF rows NOT BETWEEN 1 AND 10000000 THEN
-        RAISE EXCEPTION 'rows must be between 1 and 10000000' USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = format('The number given is %s.', rows), HINT = '1000, the default, are enough for most purposes.';
+        RAISE EXCEPTION 'rows must be between 1 and 10000000'
+            USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The number given is %s.', rows),
+            HINT = '1000, the default, are enough for most purposes.';
     ELSIF workload NOT IN ('generate_series', 'table') THEN
         RAISE EXCEPTION 'unknown workload "%"', workload USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Workloads are generate_series and table.';
@@ -198,7 +245,8 @@ BEGIN
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.internal_clock_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload,
+        duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
@@ -227,12 +275,14 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 -- EXPLAIN's time minus the time of its root node. That difference also includes the executor's work
 -- between two rows of the root. So if the root returns many rows, the difference is measured with
 -- count(*) as the root.
-CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
+CREATE FUNCTION @extschema@.internal_clock_query(
+    query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint,
+    OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
@@ -249,10 +299,15 @@ DECLARE
     until timestamptz;
     elapsed double precision;
     times double precision[];
-    plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
+    plain double precision[];
+    counting double precision[];
+    timing double precision[];
+    buffers double precision[];
     modes double precision[];
-    planning double precision[];    -- durations of planning; empty with a cursor, whose time excludes it
-    more double precision[];        -- durations of the executor's start and end
+    planning double precision[];
+        -- durations of planning; empty with a cursor, whose time excludes it
+    more double precision[];
+        -- durations of the executor's start and end
     round integer;
     m integer;
     executed integer := 0;
@@ -269,58 +324,78 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
-        RAISE EXCEPTION 'this server cannot choose the clock that it times with' USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.', HINT = 'Leave clock_sources out.';
+        RAISE EXCEPTION 'this server cannot choose the clock that it times with'
+            USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.',
+            HINT = 'Leave clock_sources out.';
     ELSIF cardinality(clock_sources) = 0 THEN
         RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Leave it out for the clock that is set.';
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
-        RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
+        RAISE EXCEPTION 'clock_sources must not contain null values'
+            USING ERRCODE = 'null_value_not_allowed';
     END IF;
     statement := @extschema@.internal_clock_statement(query, allow_writes, params);
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     parallel := shape.plan::text ~ '"Node Type": "Gather';
     PERFORM length(repeat(' ', 8000000));   -- frees a large block, as in internal_clock_overhead
 
-    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s),
+                                     ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;
         clock := @extschema@.internal_clock_clock();
         part := duration / coalesce(cardinality(clock_sources), 1);
         until := clock_timestamp() + part * interval '1 s';
-        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}'; planning := '{}';
+        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}';
+        more := '{}'; planning := '{}';
         node_calls := NULL;
         round := 0;
         elapsed := 0;
         LOOP
             times := '{}';
             FOR turn IN 0 .. 3 LOOP
-                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
+                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4
+                     ELSE (round + 3 - turn) % 4 END;
                 IF m > 0 THEN
-                    plan := (@extschema@.internal_clock_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
-                        CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
+                    plan := (@extschema@.internal_clock_execute(statement,
+                        format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                               CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END),
+                        allow_writes, path)).output::jsonb -> 0;
                     times[m] := plan ->> 'Execution Time';
                     IF m = 2 THEN
                         jit := plan ? 'JIT';
                         IF node_calls IS NULL THEN
-                            SELECT sum((n ->> 'Actual Loops')::double precision
-                                       * (1 + CASE WHEN n ->> 'Node Type' IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
-                                              ELSE (n ->> 'Actual Rows')::double precision END))
-                            INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
+                            SELECT sum((n ->> 'Actual Loops')::double precision * (1 + CASE
+                                WHEN n ->> 'Node Type' IN
+                                    ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
+                                ELSE (n ->> 'Actual Rows')::double precision END))
+                            INTO node_calls
+                            FROM jsonb_path_query(plan -> 'Plan',
+                                     'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
-                        IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
-                            plan := (@extschema@.internal_clock_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
-                                format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
+                        IF shape.as_cursor AND round % 4 = 0
+                            AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                            plan := (@extschema@.internal_clock_execute(
+                                format(E'SELECT count(*) FROM (%s\n) AS q',
+                                       rtrim(statement, E'; \n\r\t')),
+                                format(explain, 'OFF', 'ON'),
+                                allow_writes, path)).output::jsonb -> 0;
                         END IF;
                         IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
-                            more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
+                            more := more || (plan ->> 'Execution Time')::double precision
+                                - (plan #>> '{Plan,Actual Total Time}')::double precision;
                         END IF;
                     END IF;
                 ELSE
-                    times[m] := (@extschema@.internal_clock_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    times[m] := (@extschema@.internal_clock_execute(statement,
+                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END,
+                        allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
-                        planning := planning || (@extschema@.internal_clock_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                        planning := planning || (@extschema@.internal_clock_execute(
+                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is',
+                            allow_writes, path)).ms;
                     END IF;
                 END IF;
                 executed := executed + 1;
@@ -330,21 +405,34 @@ BEGIN
             round := round + 1;
             -- the first round fills caches; it does not count if there is time for two more rounds
             CONTINUE WHEN round = 1 AND elapsed * 3 < part;
-            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
+            plain := plain || times[0];
+            counting := counting || times[1];
+            timing := timing || times[2];
+            buffers := buffers || times[3];
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
         END LOOP;
 
-        SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
-        FROM @extschema@.internal_clock_low_mean(more) AS s, @extschema@.internal_clock_low_mean(planning) AS p;
-        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
+        SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin
+        INTO shift, shift_margin, planning_margin
+        FROM @extschema@.internal_clock_low_mean(more) AS s,
+             @extschema@.internal_clock_low_mean(planning) AS p;
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms
+        FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
-            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
-            SELECT count(t), round(min(t)::numeric, 4), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4), round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
+            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing
+                     ELSE buffers END;
+            SELECT count(t), round(min(t)::numeric, 4),
+                   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4),
+                   round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
             INTO runs, min_ms, median_ms, mean_ms, stddev_ms
-            FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
+            FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t
+                  FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
-                SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
+                SELECT d.difference - shift,
+                       sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2
+                            + coalesce(planning_margin, 0) ^ 2)
+                INTO difference, margin
                 FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
@@ -358,8 +446,10 @@ BEGIN
             RETURN NEXT;
         END LOOP;
         IF cardinality(plain) = 0 THEN
-            RAISE WARNING 'the duration was used up after % execution% of the query', executed, CASE WHEN executed > 1 THEN 's' ELSE '' END USING
-                DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
+            RAISE WARNING 'the duration was used up after % execution% of the query',
+                executed, CASE WHEN executed > 1 THEN 's' ELSE '' END
+                USING DETAIL = format('The duration was %s s.', duration),
+                HINT = 'Two rounds of all modes need a longer one.';
         END IF;
     END LOOP;
     IF clock_sources IS NOT NULL THEN
@@ -367,7 +457,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_query(
+    text, double precision, boolean, text[], text[], text) IS
     'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
@@ -376,13 +467,16 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint,
+    OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
-    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources,
+        params, pg_catalog.current_setting('search_path'))
 $$;
-COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+COMMENT ON FUNCTION @extschema@.clock_query_overhead(
+    text, double precision, boolean, text[], text[]) IS
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
     'row per level, with times and the typical (median) overhead in milliseconds';

@@ -3,12 +3,14 @@
 
 -- Rejects statements that cannot be measured, with the C extension's messages. When the statement
 -- is executed, the server checks that it is a single one.
-CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_statement(
+    query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     -- the first two words, after white space, comments and parentheses
-    words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
+    words text[] := regexp_match(query,
+        '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
     word text := upper(words[1]);
     rest text := query;
     result text := '';
@@ -18,16 +20,21 @@ BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION 'query must not be null' USING ERRCODE = '22004';
     ELSIF coalesce(word, '') = '' AND query !~ '[^\s;]' THEN
-        RAISE EXCEPTION 'there is no statement to measure' USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
+        RAISE EXCEPTION 'there is no statement to measure'
+            USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF word = 'EXPLAIN' THEN
         RAISE EXCEPTION 'cannot measure EXPLAIN itself'
             USING ERRCODE = '0A000', HINT = 'Give the statement without EXPLAIN.';
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word USING ERRCODE = '0A000',
+        RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
+            USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
-    ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE', 'INSERT', 'UPDATE', 'DELETE', 'MERGE')
+    ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
+                       'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
-        RAISE EXCEPTION 'cannot measure utility statements: %', concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH') THEN upper(nullif(words[2], '')) END)
+        RAISE EXCEPTION 'cannot measure utility statements: %',
+            concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH')
+                                      THEN upper(nullif(words[2], '')) END)
             USING ERRCODE = '0A000',
             HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE TABLE AS.';
     END IF;
@@ -44,7 +51,8 @@ BEGIN
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
             substring(rest FROM '^\$[0-9]+'),
-            substring(rest FROM '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
+            substring(rest FROM
+                '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
             substring(rest FROM '^\$[[:alpha:]_]*[[:alnum:]_]*\$'),
             left(rest, 1));
         IF part ~ '^\$[0-9]' THEN
@@ -61,8 +69,9 @@ BEGIN
     IF cardinality(params) <> largest THEN
         RAISE EXCEPTION 'wrong number of values in params' USING ERRCODE = '22023',
             DETAIL = format('Expected %s values but got %s.', largest, cardinality(params)),
-            HINT = CASE WHEN largest = 0 THEN 'Leave params out.'
-                   ELSE 'Give one value for each parameter, in order, for example params => ''{42,abc}''.' END;
+            HINT = CASE WHEN largest = 0 THEN 'Leave params out.' ELSE
+                'Give one value for each parameter, in order, for example params => ''{42,abc}''.'
+                END;
     END IF;
     RETURN result;
 END
@@ -73,7 +82,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
 
 -- Executes the statement under the caller's search_path ("path"). The block always ends with an
 -- error, which rolls back the statement's changes and the settings. Variables keep their values.
-CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
+CREATE FUNCTION @extschema@.internal_clock_execute(
+    statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -96,7 +106,8 @@ BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
         END IF;
-        PERFORM set_config('cursor_tuple_fraction', '1', true), set_config('search_path', path, true);
+        PERFORM set_config('cursor_tuple_fraction', '1', true),
+                set_config('search_path', path, true);
         IF as_cursor THEN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
@@ -130,12 +141,14 @@ BEGIN
     END;
     IF state = '42P02' THEN
         RAISE EXCEPTION '%', message
-            USING ERRCODE = state, HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
+            USING ERRCODE = state,
+            HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
     ELSIF message ~ 'multi' OR message IS NOT NULL AND NOT as_cursor THEN
         RAISE EXCEPTION 'cannot measure several statements at once'
             USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF message IS NOT NULL THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000', DETAIL = message,
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
+            USING ERRCODE = '0A000', DETAIL = message,
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
@@ -161,10 +174,12 @@ AS $body$
         SELECT place || child.n::integer, child.whole
         FROM tree, jsonb_array_elements(tree.whole -> 'Plans') WITH ORDINALITY AS child (whole, n)),
     numbered AS (
-        SELECT row_number() OVER (ORDER BY place)::integer AS n, place, whole - 'Plans' AS item FROM tree)
+        SELECT row_number() OVER (ORDER BY place)::integer AS n, place, whole - 'Plans' AS item
+        FROM tree)
     SELECT own.n, above.n, cardinality(own.place), own.item
     FROM numbered AS own
-    LEFT JOIN numbered AS above ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
+    LEFT JOIN numbered AS above
+        ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
     ORDER BY own.n;
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
@@ -172,21 +187,25 @@ COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
 
 -- Plans the statement, and decides whether a cursor can execute it. A cursor discards rows, as
 -- EXPLAIN does, but cannot execute parallel plans and statements that write.
-CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
+CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text,
+    OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     writes boolean;
 BEGIN
-    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ',
+        allow_writes, path)).output::jsonb -> 0 -> 'Plan';
     IF plan IS NULL THEN
         RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
     END IF;
-    SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select'), false),
+    SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows')
+                            OR item ->> 'Operation' <> 'Select'), false),
            NOT coalesce(bool_or(item ->> 'Node Type' LIKE 'Gather%'), false)
     INTO writes, as_cursor FROM @extschema@.internal_clock_nodes(plan);
     IF writes AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
+            USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     END IF;
     as_cursor := as_cursor AND NOT writes
@@ -200,7 +219,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
 
 -- Executes the query alternately without timing and with all calls timed: at least once each, and
 -- as often as the time allows.
-CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_rounds(
+    statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -208,12 +228,14 @@ DECLARE
     -- maximum number of rounds. Statements that write leave dead rows, although they are rolled
     -- back, and these slow down the following executions.
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
-    count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
+    count_calls constant text := pg_catalog.format(
+        'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE prints the time of each worker, from which the leader's own time below a Gather
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
+    until timestamptz := statement_timestamp()
+        + nullif(current_setting('statement_timeout')::interval, '0');
     shape record;
     lines text;
     plain double precision[];
@@ -224,7 +246,8 @@ DECLARE
     n integer := 0;
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
-    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
+    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ',
+        allow_writes, path)).output;
     -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
@@ -232,32 +255,43 @@ BEGIN
         -- executes both modes, in alternating order
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
-            IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
-                RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice' USING ERRCODE = '55000',
+            IF n = 1 AND turn = 1
+                AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
+                RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice'
+                    USING ERRCODE = '55000',
                     DETAIL = format('An execution took %s s.', round(elapsed::numeric, 1)),
                     HINT = 'SET statement_timeout to four times as much or more.';
             END IF;
             IF (turn + n) % 2 = 0 THEN
-                one := @extschema@.internal_clock_execute(statement, time_calls, allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, time_calls,
+                    allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.internal_clock_execute(statement, 'as a cursor', allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, 'as a cursor',
+                    allow_writes, path);
                 plain := plain || one.ms;
             ELSE
-                printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
-                plain := plain || substring(printed FROM '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
+                printed := (@extschema@.internal_clock_execute(statement, count_calls,
+                    allow_writes, path)).output;
+                plain := plain || substring(printed FROM
+                    '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
         -- ends before the next round would exceed statement_timeout, because the function would
         -- then return nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
-            OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
+            OR clock_timestamp()
+               + elapsed / n
+                 * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END
+                 * interval '1 s' > until;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
-        printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
+        printed := (@extschema@.internal_clock_execute(statement, count_calls,
+            allow_writes, path)).output;
     END IF;
-    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor, 'lines', lines, 'printed', printed);
+    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor,
+                              'lines', lines, 'printed', printed);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS

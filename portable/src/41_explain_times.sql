@@ -10,7 +10,8 @@
 -- cost is the difference between the root's time and the query's time without timing.
 --
 -- "counting" is the cost of counting a call, in ms.
-CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
+CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb,
+    inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $body$
@@ -38,7 +39,7 @@ DECLARE
     rows_bound double precision[];         -- bound of the error of rows
     calls double precision[];
     processes double precision[];          -- number of processes that execute the node
-    total double precision[];              -- time with all nodes below: first as measured, then as corrected
+    total double precision[];  -- time with all nodes below: first as measured, then as corrected
     start double precision[];              -- time until the first row
     leader double precision[];             -- time in the leader of a parallel query
     shown double precision[];              -- total before the corrections
@@ -46,7 +47,7 @@ DECLARE
     rounding double precision[];           -- range of total that EXPLAIN rounds to the same value
     is_timed boolean[];
     rounding_variance double precision[];  -- variance of total by rounding
-    variance double precision[];           -- variance of total by rounding and by the cost of timing
+    variance double precision[];          -- variance of total by rounding and by the cost of timing
     children double precision[];           -- sum of the children's totals
     children_variance double precision[];  -- sum of the children's variances
     children_cost double precision[];
@@ -70,11 +71,15 @@ DECLARE
     nodes jsonb := '[]';
 BEGIN
     timed := measured -> 'timed';
-    lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
+    lines := ARRAY(SELECT line
+                   FROM unnest(string_to_array(measured ->> 'lines', chr(10)))
+                        WITH ORDINALITY AS l (line, n)
+                   WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
     -- Reads the nodes of the last run, and EXPLAIN's tree of them (shown_parent).
-    SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
-           array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
+    SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node),
+           array_agg(t.depth ORDER BY node), array_agg(t.item ->> 'Node Type' ORDER BY node),
+           array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
         INTO item, shown_parent, depth, type, loops, rows
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
@@ -84,28 +89,38 @@ BEGIN
     -- only some runs. In each run, a node takes at least as long as its children. The means have
     -- the same property.
     WITH run AS (
-        SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
+        SELECT i, explained,
+               (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
     ), node AS (
-        SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
+        SELECT i, node,
+               coalesce((t.item ->> 'Actual Total Time')::double precision
+                        * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
                (t.item ->> 'Actual Startup Time')::double precision AS first,
-               (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
+               (SELECT sum((w ->> 'Actual Total Time')::double precision
+                           * (w ->> 'Actual Loops')::double precision)
                 FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
         FROM run, @extschema@.internal_clock_nodes(explained -> 'Plan') AS t WHERE run.size = n
     ), ordered AS (
-        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
+        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time)
+                  <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast
+        FROM node
     ), mean AS (
-        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first, avg(time - coalesce(workers, 0)) AS leader
+        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first,
+               avg(time - coalesce(workers, 0)) AS leader
         FROM ordered WHERE is_fast GROUP BY node
     )
-    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
+    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node),
+           array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
     -- time outside of all nodes: start and end of the executor, and triggers that fire after the
     -- last row
     SELECT avg(fastest.ms) INTO outside FROM (
-        SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
-        FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
+        SELECT (r ->> 'Execution Time')::double precision
+               - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
+        FROM jsonb_array_elements(timed) AS r
+        ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
     FOR i IN 1..n LOOP
         -- The time of a CTE is part of that of the slowest of its scans. The time of an InitPlan is
@@ -113,45 +128,58 @@ BEGIN
         parent[i] := shown_parent[i];
         IF item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE type[j] = 'CTE Scan' AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
+                WHERE type[j] = 'CTE Scan'
+                    AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
                 ORDER BY total[j] DESC LIMIT 1), shown_parent[i]);
         ELSIF item[i] ->> 'Subplan Name' LIKE 'InitPlan %' THEN
-            pattern := coalesce('\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M', (item[i] ->> 'Subplan Name') || '\)');
+            pattern := coalesce(
+                '\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M',
+                (item[i] ->> 'Subplan Name') || '\)');
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
+                WHERE (item[j] - 'Subplan Name')::text ~ pattern
+                ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
         -- number of processes below a Gather, assuming that each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
-            WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
+            WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0
+            THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
         -- bound of the error of rows, because EXPLAIN prints the rows per loop, rounded
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
-            WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
+            WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005
+            ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
         -- The inner side of an inner join has returned the rows of the join, plus those that the
         -- join has removed. Replaces the rounded number of rows by this exact one, if they agree.
-        IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
+        IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop'
+            AND item[i] ->> 'Parent Relationship' = 'Inner'
             AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
             AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
-            x := rows[shown_parent[i]] + coalesce((item[shown_parent[i]] ->> 'Rows Removed by Join Filter')::double precision, 0);
+            x := rows[shown_parent[i]] + coalesce(
+                (item[shown_parent[i]] ->> 'Rows Removed by Join Filter')::double precision, 0);
             IF abs(x - rows[i]) <= rows_bound[i] THEN
                 rows[i] := x;
                 rows_bound[i] := 0;
             END IF;
         END IF;
         rows[i] := round(rows[i]);
-        calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
+        calls[i] := CASE
+            WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
             -- a join that needs only one match ends the loop there, without a last call that
             -- returns no row
-            WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
-                AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
-                OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
+            WHEN item[i] ->> 'Parent Relationship' = 'Inner'
+                AND type[shown_parent[i]] = 'Nested Loop'
+                AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true'
+                     OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
+                OR type[shown_parent[i]] = 'Memoize'
+                AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
                 THEN greatest(loops[i], rows[i])
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
         -- asynchronous scans are not timed, because they work while other nodes are timed
-        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
+        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true'
+                            AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
     -- numbers of calls in one process: below[i] counts those of all nodes below node i,
@@ -170,17 +198,24 @@ BEGIN
     -- Durations of ExecutorRun without timing. "plain_ms" is the median. "undisturbed" is the mean
     -- of the fastest third, like the means of the timed runs, with which it is compared.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
-    SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
+    SELECT avg(v) INTO undisturbed
+    FROM (SELECT v FROM unnest(plain) AS v
+          ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
     -- "noise" is the relative standard deviation of plain_ms. It includes the times' resolution of
     -- a microsecond. A disturbance may last a second, so the executions within 3 s count as at most
     -- 4 independent ones.
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms))
+               / nullif(plain_ms, 0) INTO x
+        FROM unnest(plain) AS v;
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO z FROM unnest(roots) AS v;
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z)) / nullif(z, 0) INTO y FROM unnest(roots) AS v;
-        noise_of_difference := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z))
+               / nullif(z, 0) INTO y
+        FROM unnest(roots) AS v;
+        noise_of_difference :=
+            sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
@@ -201,7 +236,8 @@ BEGIN
         -- (noise_of_difference) than a single time (noise): plain and timed runs alternate, so a
         -- disturbance affects both
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
-        scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
+        scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2)
+                          / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
     END IF;
     inside := inside * scale;
@@ -218,7 +254,9 @@ BEGIN
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
         rounding[i] := rounding[i] * x;
         rounding_variance[i] := rounding[i] ^ 2 / 12;
-        variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
+        variance[i] := rounding_variance[i]
+            + (cost_deviation * inside * calls[i] / processes[i]) ^ 2
+            + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
     -- EXPLAIN rounds the time of a loop, so the total time of many short loops has few correct
@@ -255,8 +293,10 @@ BEGIN
             IF parent[j] = i AND type[i] NOT LIKE 'Gather%' THEN
                 IF rounding[j] > 0.02 * total[j] THEN
                     x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
-                    total[j] := greatest(least(x, total[j] + rounding[j] / 2), total[j] - rounding[j] / 2, 0);
-                    rounding_variance[j] := rounding_variance[j] * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
+                    total[j] := greatest(least(x, total[j] + rounding[j] / 2),
+                                         total[j] - rounding[j] / 2, 0);
+                    rounding_variance[j] := rounding_variance[j]
+                        * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
@@ -274,47 +314,64 @@ BEGIN
     FOR i IN 1..n LOOP
         -- a Gather's time is that of the leader, so it includes only the leader's part of its
         -- children's times
-        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
-                                           THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
+        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1
+                                                 AND shown[j] > 0
+                                           THEN leader[j] * total[j] / shown[j]
+                                           ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
             INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
         self := greatest(self, 0);
         margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding_variance[i]
-            + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
+            + (cost_deviation * inside * calls[i] / processes[i]
+               + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
         IF i = 1 THEN
             margin := 1.96 * noise * total[i];
         END IF;
         self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding_variance[i] + x
-            + (cost_deviation * (inside * calls[i] / processes[i] + (each - inside) * children_cost[i])) ^ 2);
+            + (cost_deviation * (inside * calls[i] / processes[i]
+                                 + (each - inside) * children_cost[i])) ^ 2);
         margin := least(margin, greatest(whole, total[i]));
         is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
-            CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1) THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
+            CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1)
+                 THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
         IF NOT is_timed[i] THEN
             note := 'not timed';
-            total[i] := NULL; margin := NULL; self := NULL; self_margin := NULL; is_unknown := false;
+            total[i] := NULL; margin := NULL;
+            self := NULL; self_margin := NULL;
+            is_unknown := false;
         END IF;
-        nodes := nodes || jsonb_build_array(jsonb_build_object('depth', depth[i], 'line', lines[i], 'type', type[i],
-            'relation', item[i] ->> 'Relation Name', 'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
+        nodes := nodes || jsonb_build_array(jsonb_build_object(
+            'depth', depth[i], 'line', lines[i], 'type', type[i],
+            'relation', item[i] ->> 'Relation Name',
+            'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
             'processes', processes[i],
-            'start_ms', CASE WHEN shown[i] > 0 AND loops[i] > 0 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i]) ELSE 0 END,
-            'total_ms', total[i], 'total_margin_ms', margin, 'self_ms', self, 'self_margin_ms', self_margin,
+            'start_ms',
+            CASE WHEN shown[i] > 0 AND loops[i] > 0
+                 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i])
+                 ELSE 0 END,
+            'total_ms', total[i], 'total_margin_ms', margin,
+            'self_ms', self, 'self_margin_ms', self_margin,
             'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
-            'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
+            'share_margin_percent',
+            CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
     RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
-        'estimate_ms', shown[1], 'runs', cardinality(plain), 'removed_ms', inside * calls[1] + each * below[1],
+        'estimate_ms', shown[1], 'runs', cardinality(plain),
+        'removed_ms', inside * calls[1] + each * below[1],
         'scale', scale, 'printed', measured ->> 'printed');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_times(
+    jsonb, double precision, double precision, double precision) IS
     'internal: subtracts the cost of timing from the times of plan nodes that '
     'internal_clock_rounds() returned; the arguments are costs of a call in milliseconds: the '
     'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
-CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
+CREATE FUNCTION @extschema@.internal_clock_explain(
+    query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -328,9 +385,11 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
-    measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
+    measured := @extschema@.internal_clock_rounds(
+        @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
@@ -339,15 +398,20 @@ BEGIN
     overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
-        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
+        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns
+                   THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
-    deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
-    each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+    deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3
+                 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
+    each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2)
+        / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
+    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
+            least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.internal_clock_clock());
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_explain(
+    text, boolean, text[], integer, text, text) IS
     'internal: executes a query with and without timing alternately, and returns the times of its '
     'plan nodes without the cost of timing';

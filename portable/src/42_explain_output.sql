@@ -1,26 +1,37 @@
 -- clock_explain(): the functions that users call, and the output as text and JSON.
 
-CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
+CREATE FUNCTION @extschema@.clock_explain(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
     OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
-    OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
-    OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric, OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
+    OUT total_ms numeric, OUT total_margin_ms numeric,
+    OUT self_ms numeric, OUT self_margin_ms numeric,
+    OUT share_percent numeric, OUT share_margin_percent numeric,
+    OUT removed_ms numeric, OUT note text,
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric,
+    OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
-           (x ->> 'loops')::bigint, (x ->> 'rows')::bigint, (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
-           pg_catalog.round((x ->> 'total_ms')::numeric, 4), pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
-           pg_catalog.round((x ->> 'self_ms')::numeric, 4), pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
-           pg_catalog.round((x ->> 'share_percent')::numeric, 4), pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
+           (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
+           (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
+           pg_catalog.round((x ->> 'total_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'self_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'share_percent')::numeric, 4),
+           pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
+           nullif(pg_catalog.concat_ws(', ', x ->> 'note',
+               CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
+    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
+             pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
 $body$;
@@ -43,7 +54,8 @@ DECLARE
     loops double precision;
 BEGIN
     FOREACH line IN ARRAY string_to_array(result ->> 'printed', chr(10)) LOOP
-        IF pending IS NOT NULL AND (line ~ '^ *-> ' OR line ~ '^ *(InitPlan|SubPlan|CTE) [^:]*$' OR line ~ '^\S') THEN
+        IF pending IS NOT NULL
+            AND (line ~ '^ *-> ' OR line ~ '^ *(InitPlan|SubPlan|CTE) [^:]*$' OR line ~ '^\S') THEN
             RETURN NEXT pending;
             pending := NULL;
         END IF;
@@ -56,19 +68,27 @@ BEGIN
             ELSIF loops > 0 THEN
                 line := regexp_replace(line, '\(actual rows=', format('(actual time=%s..%s rows=',
                     round((node ->> 'start_ms')::numeric, 3),
-                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3)));
-                pending := format('%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
+                    round(((node ->> 'total_ms')::double precision
+                           * (node ->> 'processes')::double precision / loops)::numeric, 3)));
+                pending := format(
+                    '%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
                     repeat(' ', CASE WHEN n = 1 THEN 2 ELSE position('-> ' IN line) + 5 END),
-                    round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
+                    round((node ->> 'total_ms')::numeric, 3),
+                    round((node ->> 'total_margin_ms')::numeric, 3),
                     CASE WHEN (node ->> 'unknown')::boolean THEN 'unknown (' END,
-                    round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
+                    round((node ->> 'self_ms')::numeric, 3),
+                    round((node ->> 'self_margin_ms')::numeric, 3),
                     CASE WHEN (node ->> 'unknown')::boolean THEN ')' END,
-                    ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- ' || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
+                    ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- '
+                        || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
             END IF;
         ELSIF line ~ '^Execution Time:' THEN
-            RETURN NEXT format('Time: %s, correction, runs %s, timing took %s ms', result ->> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
-            RETURN NEXT format('Plain Execution Time: %s ms', round((result ->> 'plain_ms')::numeric, 3));
+            RETURN NEXT format('Time: %s, correction, runs %s, timing took %s ms',
+                result ->> 'clock', result ->> 'runs',
+                round((result ->> 'removed_ms')::numeric, 3));
+            RETURN NEXT format('Plain Execution Time: %s ms',
+                round((result ->> 'plain_ms')::numeric, 3));
             line := format('Execution Time: %s ms', round((result ->> 'run_ms')::numeric, 3));
         ELSIF line ~ '^\S' THEN
             end_of_plan := true;
@@ -80,12 +100,15 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
     'internal: returns EXPLAIN''s text with the times of internal_clock_explain()';
 
-CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+CREATE FUNCTION @extschema@.clock_explain_text(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $body$
     SELECT @extschema@.internal_clock_explain_text(
-        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT',
+            pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
@@ -109,24 +132,39 @@ BEGIN
         IF head = 'Node Type' THEN
             node := result -> 'nodes' -> n;
             n := n + 1;
-            loops := CASE WHEN node ->> 'note' = 'not timed' THEN NULL ELSE nullif((node ->> 'loops')::double precision, 0) END;
+            loops := CASE WHEN node ->> 'note' = 'not timed' THEN NULL
+                     ELSE nullif((node ->> 'loops')::double precision, 0) END;
         ELSIF head = 'Actual Rows' AND loops IS NOT NULL THEN
-            lines := lines || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'), round((node ->> 'start_ms')::numeric, 3))
+            lines := lines
+                || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'),
+                    round((node ->> 'start_ms')::numeric, 3))
                 || format('%s"Actual Total Time": %s,', substring(line FROM '^ *'),
-                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3));
+                    round(((node ->> 'total_ms')::double precision
+                           * (node ->> 'processes')::double precision / loops)::numeric, 3));
         ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
             loops := NULL;
-            lines := lines || format('%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
+            lines := lines || format(
+                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
                 substring(line FROM '^ *'),
-                round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
-                round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
-                ' "Clock Self Percent": ' || round((node ->> 'share_percent')::numeric, 1) || ', "Clock Self Percent Margin": '
+                round((node ->> 'total_ms')::numeric, 3),
+                round((node ->> 'total_margin_ms')::numeric, 3),
+                round((node ->> 'self_ms')::numeric, 3),
+                round((node ->> 'self_margin_ms')::numeric, 3),
+                ' "Clock Self Percent": ' || round((node ->> 'share_percent')::numeric, 1)
+                    || ', "Clock Self Percent Margin": '
                     || round((node ->> 'share_margin_percent')::numeric, 1) || ',',
                 node ->> 'calls', node ->> 'calls',
-                ' "Clock Note": ' || to_json(nullif(concat_ws(', ', node ->> 'note', CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END), '')) || ',');
+                ' "Clock Note": '
+                    || to_json(nullif(concat_ws(', ', node ->> 'note',
+                           CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END),
+                       ''))
+                    || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
-            lines := lines || format('    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
-                result -> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3), round((result ->> 'plain_ms')::numeric, 3));
+            lines := lines || format(
+                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                result -> 'clock', result ->> 'runs',
+                round((result ->> 'removed_ms')::numeric, 3),
+                round((result ->> 'plain_ms')::numeric, 3));
         END IF;
         lines := lines || line;
     END LOOP;
@@ -136,12 +174,15 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
     'internal: returns EXPLAIN''s JSON with the times of internal_clock_explain()';
 
-CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+CREATE FUNCTION @extschema@.clock_explain_json(
+    query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
+    runs integer DEFAULT NULL)
 RETURNS json
 LANGUAGE sql VOLATILE
 AS $body$
     SELECT @extschema@.internal_clock_explain_json(
-        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON',
+            pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
