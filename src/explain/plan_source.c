@@ -56,7 +56,7 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Rejects "params" for statements that do not use it. */
+/* Rejects the argument "params" for statements that do not use it. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {
@@ -187,7 +187,7 @@ analyze(Planning *planning, RawStmt *raw)
 			known = false;
 		}
 	} while (!known);
-	/* undone, because types' input functions may write */
+	/* rolled back, because types' input functions may write */
 	subtransaction_undone(read_parameters, planning);
 	return query;
 }
@@ -365,7 +365,7 @@ plan_create(Planning *planning, CreateTableAsStmt *create)
 	PreventCommandIfReadOnly(kind);
 	if (create->into->skipData)
 		refuse_no_data(kind);
-	/* returns true only with IF NOT EXISTS; else raises an error */
+	/* if the relation exists: returns true with IF NOT EXISTS, else fails */
 	if (CreateTableAsRelExists(create))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -431,7 +431,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 	work_as_role(planning->query->role, plan_view, planning);
 }
 
-/* Plans the statement.  Called by guarded_work(), because the planner may execute functions. */
+/* Plans the statement, under guarded_work(): the planner may execute functions that write. */
 static void
 plan_it(void *arg)
 {

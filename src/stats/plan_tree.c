@@ -1,4 +1,6 @@
-/* Walks plans, not executions, because each execution of a plan may prune other partitions. */
+/*
+ * Walks Plan nodes, not PlanState nodes, because these lack partitions that the execution prunes.
+ */
 #include "postgres.h"
 
 #include "common/hashfn.h"
