@@ -25,19 +25,18 @@ typedef struct SharedTiming
 	uint32		magic;
 	NodeTimingOptions options;
 	int			nnodes;			/* limit of the plan_node_ids, excluded */
-	int			nparts;			/* number of uses of shared subplans */
+	int			nparts;			/* number of SharedUses at the end */
 	int			nworkers;		/* maximum number of workers */
 	uint32		text_hash;		/* of the text of the query to be timed */
 	CallCost	cost;
 	bool		by_counter;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for
 												 * each node, then one for
-												 * each use of a shared
-												 * subplan */
-	/* followed by a SharedUse for each use of a shared subplan */
+												 * each SharedUse */
+	/* followed by nparts SharedUses */
 } SharedTiming;
 
-/* A node's use of a shared subplan, one that several nodes call: the plan_node_ids of both. */
+/* The plan_node_ids of a node and of a subplan that it calls and shares with other nodes. */
 typedef struct SharedUse
 {
 	int			user;

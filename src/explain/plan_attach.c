@@ -182,7 +182,7 @@ collect_node(PlanState *node, void *context)
 	if (parent != NULL)
 	{
 		t->subplan = subplan_among(parent->node->initPlan, node);
-		/* the node that first needs an InitPlan's result executes it */
+		/* an InitPlan's parent is the node that first needs its result */
 		t->dynamic = t->subplan != NULL && t->subplan->subplan->subLinkType != CTE_SUBLINK;
 		if (t->subplan == NULL)
 			t->subplan = subplan_among(parent->node->subPlan, node);
@@ -195,9 +195,10 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
+
 		/*
-		 * the server times NODE_WHOLE nodes, and the first call of a parallel
-		 * Hash Join below Gather, for which it replaces the wrapper
+		 * the server times NODE_WHOLE nodes and, below Gather, a parallel Hash
+		 * Join's first call, for which it replaces the wrapper
 		 */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);

@@ -27,8 +27,8 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* rounds for which the blocks (executions
-								 * of a mode in a round) are short enough */
+#define CALM_ROUNDS		20		/* rounds for which the blocks (executions of
+								 * a mode in a round) are short enough */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 

@@ -298,7 +298,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up afterwards. */
+/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up again. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -396,9 +396,9 @@ plan_view(void *arg)
 }
 
 /*
- * Plans the view's query as the view's owner.  It is also executed as the owner, and its rows are
- * discarded.  Only users who own the view may measure it, because the plan shows row counts of
- * tables that only the owner may read.
+ * Plans a materialized view's query as the view's owner.  It is also executed as the owner, and its
+ * rows are discarded.  Only users who own the view may measure it, because the plan shows row
+ * counts of tables that only the owner may read.
  */
 static void
 plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)

@@ -38,8 +38,8 @@
 #define TURN_COST		1.25
 
 /*
- * Ratio of the cost of a timed call in a query to its cost in the loops of call_calibration.c.  In
- * a query, a clock reading also prevents out-of-order execution.  Measured, see doc/diary.md.
+ * Ratio of the cost of a timed call in a query to the cost that call_calibration.c measures in a
+ * loop.  In a query, reading the clock also prevents out-of-order execution, see doc/diary.md.
  */
 #define TIMED_IN_QUERY	3
 

@@ -147,9 +147,9 @@ walk_plan(TreeWalk *walk)
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
 	/*
-	 * An outer subplan has a higher id than those nested in it.  It is visited
-	 * first, and its visit includes the InitPlans and CTEs that are nested in
-	 * it.
+	 * An outer subplan has a higher id than those nested in it.  It is
+	 * visited first, and its visit includes the InitPlans and CTEs that are
+	 * nested in it.
 	 */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{

@@ -21,7 +21,7 @@ typedef struct PlanTreeNode
 {
 	const Plan *plan;
 	int			parent;			/* index of the parent; -1: none */
-	bool		is_subplan;		/* root of an expression's subplan; parent is -1 */
+	bool		is_subplan;		/* root of an expression's subplan; parent -1 */
 } PlanTreeNode;
 
 typedef struct PlanTree

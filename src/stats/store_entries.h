@@ -58,7 +58,7 @@ typedef struct PlanEntry
 	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
-	WeightedSums whole;			/* ns; executions without timed nodes */
+	WeightedSums whole;			/* ns; only duration timed, or weight is 1 */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
 	double		value;			/* total time, reduced at each eviction */
@@ -72,7 +72,7 @@ typedef struct EvictionCandidate
 
 typedef struct PlanStore
 {
-	LWLockPadded *locks;		/* store_lock(), then the partitions' locks */
+	LWLockPadded *locks;		/* store_lock(), then the other locks */
 	int32		max_plans;
 	int32		nslots;
 	int32		nfree;			/* number of free slots */
@@ -99,7 +99,7 @@ partition_lock(uint32 hash)
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
 }
 
-/* Returns the times of executions timed as a whole; if none, of those with timed nodes. */
+/* Returns the durations of executions without timed nodes; if none, of those with timed nodes. */
 static inline const WeightedSums *
 plan_times(const PlanEntry *entry)
 {
