@@ -197,8 +197,8 @@ collect_node(PlanState *node, void *context)
 		node->instrument = &t->instr;
 
 		/*
-		 * the server times NODE_WHOLE nodes and, below Gather, a parallel Hash
-		 * Join's first call, for which it replaces the wrapper
+		 * the server times NODE_WHOLE nodes and, below Gather, a parallel
+		 * Hash Join's first call, for which it replaces the wrapper
 		 */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);

@@ -47,7 +47,7 @@ query_error_callback(void *text)
 static object_access_hook_type previous_object_access = NULL;
 
 /*
- * Object access hook, installed while a query is measured.  Rejects calls of functions for
+ * Object access hook while a query that must not write is measured.  Rejects calls of functions for
  * session-level advisory locks, because a rollback does not release these locks.
  */
 static void

@@ -388,7 +388,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* query_reading() handles a long gap: firing triggers may take long */
+	/* firing triggers may take long: query_reading() handles such a gap */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
