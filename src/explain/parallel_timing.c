@@ -1,7 +1,7 @@
 /*
- * The leader creates a segment of shared memory with the timing options and space for the workers'
- * results.  The setting clocktiming.worker_timing, which every worker inherits from the leader,
- * contains the segment's handle.
+ * Times plan nodes in parallel workers.  The leader creates a segment of shared memory with the
+ * options, and space for the workers' counts and times.  The setting clocktiming.worker_timing,
+ * which every worker inherits from the leader, contains the segment's handle.
  */
 #include "postgres.h"
 
@@ -24,20 +24,19 @@ typedef struct SharedTiming
 {
 	uint32		magic;
 	NodeTimingOptions options;
-	int			nnodes;			/* these three: as in QueryTiming */
-	int			nparts;
-	int			nworkers;
-	uint32		text_hash;		/* of the query's text, to recognize the query */
+	int			nnodes;			/* limit of the plan_node_ids, excluded */
+	int			nparts;			/* number of SharedUses at the end */
+	int			nworkers;		/* maximum number of workers */
+	uint32		text_hash;		/* of the text of the query to be timed */
 	CallCost	cost;
 	bool		by_counter;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for
 												 * each node, then one for
-												 * each use of a shared
-												 * subplan */
-	/* followed by a SharedUse for each use of a shared subplan */
+												 * each SharedUse */
+	/* followed by nparts SharedUses */
 } SharedTiming;
 
-/* The plan_node_ids of a node and of a shared subplan that it uses. */
+/* The plan_node_ids of a node and of a subplan that it calls and shares with other nodes. */
 typedef struct SharedUse
 {
 	int			user;
@@ -94,7 +93,7 @@ parallel_timing_share(QueryTiming *query)
 	if (query->nworkers == 0 || query->no_workers)
 		return;
 
-	/* without a segment, the query's workers are not timed */
+	/* without a segment, nodes are not timed in workers */
 	if (!IsInParallelMode())
 		(void) subtransaction_attempt(create_segment, query);
 	query->workers_untimed = query->segment == NULL;
@@ -151,7 +150,7 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/* Installs the wrappers in a worker, unless the query is one that a function executes. */
+/* Wraps the nodes' ExecProcNode in a worker, unless the query is one that a function executes. */
 void
 parallel_timing_join(QueryDesc *desc)
 {
@@ -187,8 +186,8 @@ parallel_timing_join(QueryDesc *desc)
 }
 
 /*
- * Sets the record of a node's calls of a shared subplan.  If this worker executes no other user of
- * the subplan, all calls of the subplan are the node's.
+ * Sets the counts and times of one node's calls of a shared subplan.  If no other node in this
+ * worker's part of the plan uses the subplan, these are all of the subplan's calls.
  */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
@@ -239,15 +238,15 @@ parallel_timing_report(QueryDesc *desc)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The record contains the removed rows, so the server must not
-			 * also add them to the leader's.  It would do so when Gather shuts
-			 * down.  That may be before the leader makes its estimates or,
-			 * below a Limit, within a timed call.
+			 * The record contains the rows removed by the node's filter.  The
+			 * server must not add them again to the leader's counts, which it
+			 * would do when Gather shuts down.  That may be before the leader
+			 * makes its estimates or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}
 
-		/* after a rescan of Gather, other workers have the same numbers */
+		/* adds: after a rescan of Gather, new workers have the same numbers */
 		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)

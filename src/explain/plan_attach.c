@@ -1,3 +1,4 @@
+/* A wrapper replaces a node's ExecProcNode function: it counts all calls and times some. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -9,8 +10,8 @@
 #include "explain/timing_clock.h"
 
 /*
- * Number of nodes whose samples are allocated in advance.  Allocating memory while a short query is
- * being timed would distort its times.
+ * Number of nodes for whose timed calls memory is allocated before the run.  Allocating it during a
+ * short query would distort the query's times.
  */
 #define SPARE_SAMPLES	32
 
@@ -43,8 +44,9 @@ subplan_among(const List *subplans, const PlanState *node)
 }
 
 /*
- * Returns whether each loop of a subplan is read to its end.  A CTE that modifies data may be
- * executed to its end by ExecutorFinish() instead of by a scan.
+ * Returns whether each loop of a subplan is read to its end.  For a CTE, this holds if its only
+ * reader is itself read to the end.  A CTE that modifies data is excluded, because ExecutorFinish()
+ * may execute the rest of it.
  */
 static bool
 is_subplan_read_to_end(const NodeTiming *t)
@@ -57,9 +59,9 @@ is_subplan_read_to_end(const NodeTiming *t)
 
 /*
  * Returns whether the number of loops of a nested loop's inner side is derived from the number of
- * rows of its outer side.  Called for joins in which a match ends a loop of the inner side, so that
- * its end is not seen.  Returns false if all calls are timed, or if the server counts buffers or
- * WAL at each call, because the loops are then counted directly.
+ * rows of its outer side.  Called for joins that stop each loop of the inner side at the first
+ * match, so that no call returns the loop's end.  Returns false if the inner side's wrapper detects
+ * loops anyway, because all calls are timed or the server counts buffers or WAL at each call.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -71,7 +73,7 @@ loops_follow_outer(const NodeTiming *t, const PlanState *join)
 		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
 }
 
-/* Returns how far a node is certainly read in each of its loops. */
+/* Returns how far a node's parent certainly reads the node in each of its loops. */
 static InputReading
 node_reading(const NodeTiming *t)
 {
@@ -97,8 +99,8 @@ node_reading(const NodeTiming *t)
 }
 
 /*
- * Sets "reading" of all nodes.  A node's reading depends on that of other nodes, which for CTEs may
- * be set later.  So the loop is repeated until nothing changes.
+ * Sets the field "reading" of all nodes: how far each is read.  It depends on that of other nodes,
+ * which for CTEs may be set later.  So the loop is repeated until nothing changes.
  */
 static void
 find_readings(QueryTiming *query)
@@ -143,9 +145,9 @@ node_kind(const QueryTiming *query, const PlanState *node)
 		return NODE_UNTIMED;
 
 	/*
-	 * The node may be in a call.  Then the server's timer, which times
-	 * OUTPUT_WHOLE nodes, cannot be switched on.  A function that another
-	 * extension has installed is not replaced.
+	 * When timing begins during the run, the node may be in a call.  Then the
+	 * server's timer, which times OUTPUT_WHOLE nodes, cannot be switched on.
+	 * A function that another extension has installed is kept.
 	 */
 	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
 		return NODE_UNTIMED;
@@ -163,7 +165,7 @@ collect_node(PlanState *node, void *context)
 	int			id = node->plan->plan_node_id;
 	NodeTiming *t;
 
-	/* several nodes may use one subplan, which is then collected only once */
+	/* several nodes may share a subplan, which is then collected only once */
 	if (id < 0 || id >= query->nnodes || query->nodes[id] != NULL)
 		return false;
 
@@ -180,7 +182,7 @@ collect_node(PlanState *node, void *context)
 	if (parent != NULL)
 	{
 		t->subplan = subplan_among(parent->node->initPlan, node);
-		/* the node that first needs an InitPlan's result executes it */
+		/* an InitPlan's parent is the node that first needs its result */
 		t->dynamic = t->subplan != NULL && t->subplan->subplan->subLinkType != CTE_SUBLINK;
 		if (t->subplan == NULL)
 			t->subplan = subplan_among(parent->node->subPlan, node);
@@ -193,9 +195,10 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
+
 		/*
-		 * the server times NODE_WHOLE nodes; for a parallel Hash Join, see
-		 * resumed_call()
+		 * the server times NODE_WHOLE nodes and, below Gather, a parallel
+		 * Hash Join's first call, for which it replaces the wrapper
 		 */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);
@@ -211,8 +214,8 @@ collect_node(PlanState *node, void *context)
 }
 
 /*
- * Returns whether an ancestor's calls contain all calls of a node.  Returns false if shared
- * subplans are in between.
+ * Returns whether an ancestor's calls contain all calls of a node.  Returns false if a subplan in
+ * between is shared, because other nodes call it as well.
  */
 static bool
 is_within(const NodeTiming *t, const NodeTiming *ancestor)
@@ -222,7 +225,7 @@ is_within(const NodeTiming *t, const NodeTiming *ancestor)
 	return t != NULL;
 }
 
-/* Returns whether ExecutorFinish() executes the node, a CTE that modifies data, to its end. */
+/* Returns whether the node is a data-modifying CTE that ExecutorFinish() executes to its end. */
 static bool
 is_finished_later(const NodeTiming *t)
 {
@@ -248,8 +251,8 @@ next_above(const NodeTiming *t)
 }
 
 /*
- * Adds a node to "below" of all nodes above it, not only of its parent, because a rare long call
- * may be due to a node far below.
+ * Adds a node to the list "below" of all nodes above it.  In timed calls of these nodes, the calls
+ * of listed nodes are counted, because a rare long call may be due to a node far below.
  */
 static void
 put_below(NodeTiming *t)
@@ -306,9 +309,9 @@ collect_uses(QueryTiming *query)
 }
 
 /*
- * Sets the parent of each subplan to the node that calls it, and finds the shared subplans.  Calls
- * of a CTE in ExecutorFinish() belong to no node.  So such a CTE is treated as shared even if only
- * one node uses it.
+ * Sets the parent of each subplan to the node that calls it, and finds the shared subplans, which
+ * several nodes call.  Calls of a CTE in ExecutorFinish() belong to no node.  So such a CTE is
+ * treated as shared even if only one node calls it.
  */
 static void
 find_users(QueryTiming *query)
@@ -341,9 +344,9 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Prepares for counting the calls of shared subplans for each user.  Calls that are not within a
- * user's wrapper are counted for the user that has no wrapper.  If all users have wrappers, such
- * calls are counted for no user.
+ * Prepares for counting the calls of each shared subplan separately for each of its users, the
+ * nodes that call it.  Calls during a call of a user's wrapper are counted for that user.  All
+ * other calls are counted for the user that has no wrapper or, if all have one, for no user.
  */
 static void
 share_subplans(QueryTiming *query)
@@ -416,8 +419,8 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	timing_clock_hold();
 
 	/*
-	 * es_instrument applies to workers, too, in which the server must only
-	 * count rows
+	 * workers inherit es_instrument; there, too, wrappers time the nodes, so
+	 * the server must only count rows
 	 */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
@@ -442,7 +445,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
-		/* whether the results of calls must be checked */
+		/* whether the wrapper must check which calls return no tuple */
 		t->seen = !is_read_to_end(t) || t->rescanned ||
 			(query->watcher != NULL && !plan_end_shows(t->node)) ||
 			(t->parent != NULL && IsA(t->parent->node, NestLoopState) &&

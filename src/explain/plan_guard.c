@@ -47,8 +47,8 @@ query_error_callback(void *text)
 static object_access_hook_type previous_object_access = NULL;
 
 /*
- * Object access hook.  Rejects calls of functions for session-level advisory locks, because a
- * rollback does not release these locks.
+ * Object access hook while a query that must not write is measured.  Rejects calls of functions for
+ * session-level advisory locks, because a rollback does not release these locks.
  */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
@@ -113,7 +113,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* unless an outer query that is being measured has installed it */
+		/* unless an outer query, measured as well, has installed the hook */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

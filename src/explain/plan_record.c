@@ -22,7 +22,7 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/* Sets a node's record from its samples.  "record" already contains the server's counts. */
+/* Sets a node's counts and times from its timed calls; "record" has the server's counts already. */
 static void
 record_samples(NodeTiming *t, NodeRecord *record)
 {
@@ -61,10 +61,10 @@ record_samples(NodeTiming *t, NodeRecord *record)
 }
 
 /*
- * Sets the record of a node whose wrapper was never called, from the server's times.  There are two
- * reasons.  The node may be a parallel Hash Join whose wrapper was replaced, see resumed_call(),
- * and whose first call returned no tuple.  Or another extension has replaced the wrapper by the
- * server's function.
+ * Sets the record of a node from the server's times, because its wrapper, the function that
+ * replaces ExecProcNode, was never called.  There are two reasons.  The node may be a parallel Hash
+ * Join below Gather: for its first call the server replaces the wrapper, and this call returned no
+ * tuple.  Or another extension has replaced the wrapper by the server's function.
  */
 static void
 record_server_calls(const NodeTiming *t, NodeRecord *record)
@@ -84,9 +84,9 @@ record_server_calls(const NodeTiming *t, NodeRecord *record)
 }
 
 /*
- * Returns the server's time of a node without the time of other processes.  If no other node is
- * timed, nothing reads the clock during the node's calls.  Then the time of other processes is
- * assumed to be the same share of the node's time as of the run.
+ * Returns a node's time, as measured by the server, without the time in which other processes used
+ * the CPU.  If no other node is timed, nothing reads the clock during the node's calls.  Then other
+ * processes are assumed to have used the same share of the node's time as of the run.
  */
 static double
 server_ns(const NodeTiming *t, double ns)
@@ -130,7 +130,7 @@ record_show_counts(QueryTiming *query)
 		ended = *t;
 		end_loop(&ended);
 		rows = returned_rows(&ended);
-		/* for other values of "reading", the server counts the loops */
+		/* the server counts the loops, unless a match ends them */
 		loops = t->reading == INPUT_ENDED_BY_MATCH ? loops_of(&ended) : 0;
 		instr_add_counts(&t->instr, rows - t->shown_rows, loops - t->shown_loops);
 		t->shown_rows = rows;
@@ -194,7 +194,7 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
-/* Copies the workers' records of a node, or of a subplan's use, whose id follows the nodes' ids. */
+/* Copies the workers' records of a node; with id >= nnodes, of a node's use of a shared subplan. */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
 			 NodeEstimate *estimate)
@@ -273,9 +273,9 @@ record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *
 }
 
 /*
- * Sets the time outside of the root's calls.  It consists of the time between calls, and, if the
- * first or last call was timed, of the time before or after it.  The time after it includes
- * shutdown of workers and firing of triggers.
+ * Sets the time outside of the root's calls.  It consists of the times between calls; of the time
+ * before the first call, if that call was timed; and of the time after the last one, if that was
+ * timed.  The time after it includes shutdown of workers and firing of triggers.
  */
 void
 record_outside(const QueryTiming *query, PlanEstimate *plan)

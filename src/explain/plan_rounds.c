@@ -16,36 +16,37 @@
 #include "explain/plan_rounds.h"
 
 /*
- * A round executes the query in each mode.  Rounds end when the margin of the timing overhead is at
- * most this share of the overhead.
+ * A round executes the query in each mode: with each level of instrumentation.  Rounds end when the
+ * margin of the timing overhead is at most this share of the overhead.
  */
 #define GOOD_MARGIN		0.02
 
 /*
- * Smallest number of rounds, and share of the duration, before margins are checked.  Noise of
- * successive rounds is correlated, so early margins are too small.
+ * Smallest number of rounds, and smallest share of the requested duration, before margins are
+ * checked.  Noise of successive rounds is correlated, so early margins are too small.
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* blocks are short enough for this many
-								 * rounds */
+#define CALM_ROUNDS		20		/* rounds for which the blocks (executions of
+								 * a mode in a round) are short enough */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/* The result is the mean of the fastest executions: this share of all, at least FASTEST_MIN. */
+/* A mode's time is the mean of this share of its executions, the fastest, at least FASTEST_MIN. */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
 /*
- * Rounds go on while the mean of the fastest SETTLED_SHARE of all executions is above SETTLED_RATIO
- * times the result.
+ * Rounds go on while the mean of the fastest SETTLED_SHARE of a mode's executions is above
+ * SETTLED_RATIO times the mode's time.
  */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
 /*
- * Random addresses.  Up to N_PADS memory contexts are allocated first, at random distances of up to
- * PAD_STEPS * PAD_STEP bytes.  The stack is moved by up to STACK_STEPS * STACK_STEP bytes.
+ * Each execution uses other memory addresses.  Up to N_PADS memory contexts are allocated before
+ * those of the executor, at random distances of up to PAD_STEPS * PAD_STEP bytes.  The stack is
+ * moved by up to STACK_STEPS * STACK_STEP bytes.
  */
 #define N_PADS			32
 #define PAD_STEPS		1024
@@ -53,7 +54,10 @@
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* Size in bytes of a block at the heap's end: too large for free chunks, too small for mmap(). */
+/*
+ * Size in bytes of a block that is kept at the heap's end, so that malloc() does not return memory
+ * to the kernel after each execution.  Too large for free chunks, too small for mmap().
+ */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000
@@ -82,7 +86,7 @@ typedef struct Execution
 	const RunMode *mode;
 	bool		by_statement;
 	double	   *node_calls;		/* set to the number of node calls; or NULL */
-	MemoryContext heap_keeper;	/* see warm_up(); or NULL */
+	MemoryContext heap_keeper;	/* gets a block at the heap's end; or NULL */
 	double		ms;
 } Execution;
 
@@ -287,7 +291,7 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-		/* in the first round, warm_up() may have left a result */
+		/* in the first round, the warm-up's time may be the first result */
 		while (rounds->runs[place] < (round + 1) * rounds->block)
 		{
 			if (reference_ns() >= end_ns)

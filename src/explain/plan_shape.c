@@ -59,7 +59,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
 	.calls_vary = true},
 
-	/* nodes with exceptions, see plan_input_reading() */
+	/* nodes of which plan_input_reading() treats some differently */
 	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
 	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
 	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},
@@ -106,7 +106,7 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 			may_stop = ((const SetOp *) plan)->strategy != SETOP_HASHED;
 			break;
 		case T_ModifyTable:
-			/* the node above may stop reading */
+			/* with RETURNING, the node above may stop reading */
 			may_stop = ((const ModifyTable *) plan)->returningLists != NIL;
 			break;
 		case T_WindowAgg:
@@ -151,7 +151,7 @@ plan_works_between(const PlanState *node, double rows)
 	{
 		case T_SortState:
 
-			/* estimate: tuplesort_get_stats() would change EXPLAIN's output */
+			/* estimated: tuplesort_get_stats() changes EXPLAIN's output */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

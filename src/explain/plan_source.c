@@ -56,7 +56,7 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Rejects "params" for statements that do not use it. */
+/* Rejects the argument "params" for statements that do not use it. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {
@@ -187,7 +187,7 @@ analyze(Planning *planning, RawStmt *raw)
 			known = false;
 		}
 	} while (!known);
-	/* undone, because types' input functions may write */
+	/* rolled back, because types' input functions may write */
 	subtransaction_undone(read_parameters, planning);
 	return query;
 }
@@ -298,7 +298,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up afterwards. */
+/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up again. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -365,7 +365,7 @@ plan_create(Planning *planning, CreateTableAsStmt *create)
 	PreventCommandIfReadOnly(kind);
 	if (create->into->skipData)
 		refuse_no_data(kind);
-	/* returns true only with IF NOT EXISTS; else raises an error */
+	/* if the relation exists: returns true with IF NOT EXISTS, else fails */
 	if (CreateTableAsRelExists(create))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -396,9 +396,9 @@ plan_view(void *arg)
 }
 
 /*
- * Plans the view's query as the view's owner.  It is also executed as the owner, and its rows are
- * discarded.  Only users who own the view may measure it, because the plan shows row counts of
- * tables that only the owner may read.
+ * Plans a materialized view's query as the view's owner.  It is also executed as the owner, and its
+ * rows are discarded.  Only users who own the view may measure it, because the plan shows row
+ * counts of tables that only the owner may read.
  */
 static void
 plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
@@ -431,7 +431,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 	work_as_role(planning->query->role, plan_view, planning);
 }
 
-/* Plans the statement.  Called by guarded_work(), because the planner may execute functions. */
+/* Plans the statement, under guarded_work(): the planner may execute functions that write. */
 static void
 plan_it(void *arg)
 {

@@ -22,12 +22,12 @@
  */
 #define ASK_NS			500000
 
-/* Least excess of a long gap, in multiples of the node's interval_spread. */
+/* Least excess of a long gap, in multiples of the median deviation of times between timed calls. */
 #define MANY_SPREADS	15
 
 /*
- * Prior weight of a node as the cause of a long gap if a node above it may itself work for long.
- * The node above has then probably caused the gap.  The weight of other nodes is 1.
+ * Prior weight of a node as the cause of a long gap if a node above it may itself work for long, as
+ * a Sort does.  The node above has then probably caused the gap.  The weight of other nodes is 1.
  */
 #define EXPLAINED_WEIGHT	0.1
 
@@ -38,8 +38,8 @@
 #define TURN_COST		1.25
 
 /*
- * Ratio of the cost of a timed call in a query to its cost in the loops of call_calibration.c.  In
- * a query, a clock reading also prevents out-of-order execution.  Measured, see doc/diary.md.
+ * Ratio of the cost of a timed call in a query to the cost that call_calibration.c measures in a
+ * loop.  In a query, reading the clock also prevents out-of-order execution, see doc/diary.md.
  */
 #define TIMED_IN_QUERY	3
 
@@ -61,10 +61,10 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * Most of the excluded time was spent on asking the kernel how long other processes used the CPU.
- * If that was long, another process has used the CPU meanwhile, and the kernel's next answer
- * includes that process's time.  To count that time only once, asked_ticks increases by at most
- * long_ticks.
+ * Excludes the time since the latest reading of the clock.  Most of it was spent on asking the
+ * kernel how long other processes used the CPU.  If asking took long, another process has used the
+ * CPU meanwhile, and the kernel's next answer includes that process's time.  To count that time
+ * only once, asked_ticks increases by at most long_ticks.
  */
 void
 query_take_off(QueryTiming *query)
@@ -84,7 +84,8 @@ query_timing_start(QueryTiming *query)
 	query->policy.start = query->policy.now = query->start_ticks;
 
 	/*
-	 * the run includes the time to ask the kernel, at the start and at the end
+	 * the run includes the time to ask the kernel for CPU usage, at the start
+	 * and at the end
 	 */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
@@ -373,7 +374,7 @@ query_timing_resume(QueryTiming *query, bool again)
 	query->policy.now += pause;
 	query->off_ticks += pause;
 
-	/* a cursor may have been rewound, or the plan explained */
+	/* true if the cursor was rewound, or an extension explained the plan */
 	if (query_was_read(query))
 	{
 		query->rewound = again && (query->desc->estate->es_top_eflags & EXEC_FLAG_REWIND) != 0;
@@ -387,7 +388,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* query_reading() handles a long gap: firing triggers may take long */
+	/* firing triggers may take long: query_reading() handles such a gap */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);

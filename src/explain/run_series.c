@@ -7,15 +7,17 @@
 
 #define CONFIDENCE			0.95
 
-/* Statistics over several runs of a time per process, or of a share in percent. */
+/*
+ * Statistics of a time per process, or of a share in percent, over several runs.  Margins have a
+ * random part and a common part: the error of the calibrated cost of calls, the same in all runs.
+ */
 typedef struct TimeSeries
 {
 	int			n;
 	double		mean_ns;
 	double		squares;		/* sum of squared differences from the mean */
-	double		random;			/* sum of squares of the margins' random part */
-	double		common;			/* sum of squares of the part common to all
-								 * runs */
+	double		random;			/* sum of squares of margins' random parts */
+	double		common;			/* sum of squares of margins' common parts */
 } TimeSeries;
 
 typedef struct NodeSeries
@@ -33,7 +35,7 @@ typedef struct NodeSeries
 	double		untimed_loops;
 } NodeSeries;
 
-/* Adds a time to the statistics.  common_ns is the part of margin_ns that all runs share. */
+/* Adds a time to the statistics. common_ns is the common part of margin_ns. */
 static void
 add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 {
@@ -84,7 +86,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
-		/* also if self_unknown in this run, because the mean may be known */
+		/* even if self_unknown: the mean's margin may be small enough */
 		if (plan->whole_ns > 0)
 			add_time(&sums->share, node->self_ns * percent,
 					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :

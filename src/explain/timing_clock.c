@@ -4,12 +4,12 @@
 #include "core/reference.h"
 #include "explain/timing_clock.h"
 
-/* Time in ns for which a choice is valid.  Asking which clock the kernel trusts takes 60 us. */
+/* Time in ns for which a chosen clock stays valid.  Choosing asks the kernel, which takes 60 us. */
 #define VALID_NS		UINT64CONST(10000000000)
 
 bool		timing_by_counter = false;
 
-/* Number of timed queries whose memory exists. */
+/* Number of timed queries whose memory exists.  Until it is 0, the clock is kept. */
 static int	holders = 0;
 
 /*

@@ -75,8 +75,8 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 
 /*
  * Installs counted_firing() in place of a trigger's function.  Looks the function up, which the
- * server would do at the first firing, because pg_stat_user_functions needs the result before the
- * wrapper is called.  If the lookup fails, the firing would fail as well.
+ * server would do at the first firing, because pg_stat_user_functions needs the result before
+ * counted_firing() is called.  If the lookup fails, the firing would fail as well.
  */
 static void
 attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
@@ -129,11 +129,11 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 }
 
 /*
- * Attaches to the triggers of all relations.  The server opens some relations during the run:
- * partitions into which rows are routed, and those whose AFTER triggers fire for rows of a
- * partition.  If es_instrument requests timers when a relation is opened, the server times its
- * triggers. es_instrument would also make workers time nodes, so it is only set for plans without
- * workers.
+ * Attaches to the triggers of all relations that the plan modifies.  The server opens some
+ * relations only during the run: partitions into which rows are routed, and relations that only
+ * fire AFTER triggers for rows of a partition.  It times the triggers of these if es_instrument
+ * requests timers. es_instrument would also make workers time nodes, so it is only set for plans
+ * without workers.
  */
 void
 triggers_attach(QueryTiming *query)

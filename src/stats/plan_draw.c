@@ -12,9 +12,10 @@
  * of them for each execution with timed nodes.  The plan's time is the mean of their times.
  *
  * The number of executions to skip is drawn in advance, so that a skipped execution costs one
- * comparison and one decrement.  The number has a geometric distribution, which is memoryless.  A
- * backend may therefore draw it again at any time, for example after another class has replaced the
- * class in the backend's table.  Backends share p in shared memory.
+ * comparison and one decrement.  Each backend has a table of these numbers, in which a class may
+ * replace another.  When the class returns, the number is drawn again.  This does not change the
+ * probability, because the number has a geometric distribution, which is memoryless.  Backends
+ * share p in shared memory.
  */
 #include "postgres.h"
 
@@ -41,17 +42,17 @@
 /* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
 
-/* Time in ns that a session may spend on new classes, plus max_overhead percent of its duration. */
+/* Time in ns for timing new classes in a session, plus max_overhead percent of its duration. */
 #define NEW_ALLOWANCE_NS	5e6
 
 /*
  * Ratio of the total cost of timing an execution to the measured cost.  The total includes the
- * slowdown of later statements by cold caches.  The ratio is a conservative guess: timing makes an
- * execution of 5 us take twice as long.
+ * slowdown of later statements by cold caches.  The ratio is a conservative guess, because an
+ * execution of 5 us takes twice as long when it is timed.
  */
 #define AFTER_EFFECT		2.5
 
-/* Cost in ns of a skipped execution, measured by bench/turns.  Reduces the allowed overhead. */
+/* Cost in ns of a skipped execution, measured by bench/turns.  It reduces the allowed overhead. */
 #define SKIPPED_NS	60
 
 /* Fraction of the allowed overhead that is always left for timing. */

@@ -5,11 +5,11 @@
 /* The setting clocktiming.max_overhead. */
 extern double max_overhead_percent;
 
-/* Shared memory with the probabilities, which all backends use. */
+/* Shared memory with the probability of timing an execution, for each query. */
 extern Size plan_draw_shmem_size(void);
 extern void plan_draw_shmem_init(void);
 
-/* Defines the settings.  They have no effect unless clocktiming is in shared_preload_libraries. */
+/* Defines clocktiming.track and others.  They need clocktiming in shared_preload_libraries. */
 extern void plan_draw_init(void);
 
 #endif							/* CLOCKTIMING_PLAN_DRAW_H */

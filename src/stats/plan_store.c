@@ -31,8 +31,8 @@ plan_store_planid(const PlannedStmt *plan)
 }
 
 /*
- * Number of executions timed as a whole below which plain_factor() returns 1, and the smallest
- * factor that it returns.
+ * A factor corrects nodes' times for the slowdown by timing.  It is 1 if fewer than FEWEST_WHOLE
+ * executions were timed as a whole (without timing their nodes), and at least LEAST_FACTOR.
  */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
@@ -47,7 +47,7 @@ typedef struct Execution
 	TimestampTz now;
 } Execution;
 
-/* Node of a new plan.  Prepared before locks are acquired, because that allocates memory. */
+/* Node of a new plan.  Prepared before locking, because preparing it allocates memory. */
 typedef struct NewNode
 {
 	int			place;
@@ -89,7 +89,7 @@ plain_factor(const PlanEntry *entry)
 	return Min(Max(plain / timed, LEAST_FACTOR), 1);
 }
 
-/* Adds the times of a node, multiplied by "factor".  "node" is NULL if the node was pruned. */
+/* Adds a node's times, multiplied by plain_factor().  "node" is NULL if the node was pruned. */
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
@@ -131,7 +131,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	add_times(slot, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
-	/* rows and loops are those of the timed processes, like the times */
+	/* like the times, rows and loops are those of the timed processes */
 	slot->rows += w * node->rows;
 	slot->loops += w * node->loops;
 	slot->begun += w;

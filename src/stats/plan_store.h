@@ -16,11 +16,13 @@ extern uint64 plan_store_planid(const PlannedStmt *plan);
 /* Returns whether clocktiming is in shared_preload_libraries. */
 extern bool plan_store_ready(void);
 
-/* Adds an execution whose nodes were timed, between ExecutorFinish() and ExecutorEnd(). */
+/* Called between ExecutorFinish() and ExecutorEnd(): adds an execution whose nodes were timed. */
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
-/* Adds an execution timed as a whole, or failed.  Raises no error: an abort may call it. */
+/*
+ * Adds an execution without timed nodes, or a failed one.  Raises no error: an abort may call it.
+ */
 extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -1,4 +1,6 @@
-/* Walks plans, not executions, because each execution of a plan may prune other partitions. */
+/*
+ * Walks Plan nodes, not PlanState nodes, because these lack partitions that the execution prunes.
+ */
 #include "postgres.h"
 
 #include "common/hashfn.h"
@@ -145,9 +147,9 @@ walk_plan(TreeWalk *walk)
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
 	/*
-	 * An outer subplan has a higher id than those nested in it.  It is visited
-	 * first, and its visit includes the InitPlans and CTEs that are nested in
-	 * it.
+	 * An outer subplan has a higher id than those nested in it.  It is
+	 * visited first, and its visit includes the InitPlans and CTEs that are
+	 * nested in it.
 	 */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{

@@ -1,4 +1,4 @@
-/* Lists the nodes of a plan, names them, and computes the plan's hash, without an execution. */
+/* Lists the nodes of a plan, names them, and computes the plan's hash, without executing it. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 
@@ -13,7 +13,7 @@ typedef struct PlanKey
 	uint64		planid;
 } PlanKey;
 
-#define PLAN_TREE_MAX	200		/* maximum number of nodes that are kept */
+#define PLAN_TREE_MAX	200		/* maximum number of nodes in PlanTree */
 
 #define NODE_TYPE_LENGTH	48
 
@@ -21,7 +21,7 @@ typedef struct PlanTreeNode
 {
 	const Plan *plan;
 	int			parent;			/* index of the parent; -1: none */
-	bool		is_subplan;		/* root of an expression's subplan; no parent */
+	bool		is_subplan;		/* root of an expression's subplan; parent -1 */
 } PlanTreeNode;
 
 typedef struct PlanTree

@@ -3,9 +3,10 @@
  * slots, one per plan node, which are linked by index.  All of it is allocated when the server
  * starts.
  *
- * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
- * exclusively.  To create, remove or save entries, hold store_lock() exclusively.  A writer
- * allocates nothing and raises no error while it holds a lock.
+ * To create, remove or save entries, hold store_lock() exclusively.  To find an entry and add to
+ * it, hold store_lock() shared, and exclusively one of STORE_PARTITIONS other locks, which
+ * partition_lock() chooses by the entry's hash.  A writer allocates nothing and raises no error
+ * while it holds a lock.
  */
 #ifndef CLOCKTIMING_STORE_ENTRIES_H
 #define CLOCKTIMING_STORE_ENTRIES_H
@@ -21,7 +22,10 @@
 
 #define NO_SLOT				(-1)
 
-/* Statistics of a plan node.  Sums are over executions, each multiplied by its weight. */
+/*
+ * Statistics of a plan node.  Sums are over executions, each multiplied by its weight, which is 1 /
+ * the probability that it was timed.
+ */
 typedef struct NodeSlot
 {
 	int32		next;			/* next slot of the plan, or NO_SLOT */
@@ -41,8 +45,8 @@ typedef struct NodeSlot
 	double		calls;
 	double		timed_calls;
 	double		begun;			/* sum of weights of runs that executed it */
-	double		log_factor;		/* sum of log(rows_factor()) */
-	double		worst_factor;	/* largest rows_factor(); 0: none */
+	double		log_factor;		/* sum of logarithms of row misestimates */
+	double		worst_factor;	/* largest row misestimate, a ratio; 0: none */
 } NodeSlot;
 
 typedef struct PlanEntry
@@ -54,10 +58,10 @@ typedef struct PlanEntry
 	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
-	WeightedSums whole;			/* ns; executions timed as a whole */
+	WeightedSums whole;			/* ns; only duration timed, or weight is 1 */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
-	double		value;			/* total time, reduced by store_evict() */
+	double		value;			/* total time, reduced at each eviction */
 } PlanEntry;
 
 typedef struct EvictionCandidate
@@ -68,7 +72,7 @@ typedef struct EvictionCandidate
 
 typedef struct PlanStore
 {
-	LWLockPadded *locks;		/* store_lock(), then the partitions' locks */
+	LWLockPadded *locks;		/* store_lock(), then the other locks */
 	int32		max_plans;
 	int32		nslots;
 	int32		nfree;			/* number of free slots */
@@ -95,7 +99,7 @@ partition_lock(uint32 hash)
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
 }
 
-/* Returns the times of executions timed as a whole; if none, of those with timed nodes. */
+/* Returns the durations of executions without timed nodes; if none, of those with timed nodes. */
 static inline const WeightedSums *
 plan_times(const PlanEntry *entry)
 {

@@ -1,8 +1,8 @@
 /*
- * The postmaster writes pg_stat/clocktiming.stat when it exits without an error, even in an
- * immediate shutdown, but not if a killed process held store_lock().  After reading the file, it
- * removes the file, so that a crash does not restore outdated statistics.  If the file is invalid,
- * the statistics start empty.
+ * The postmaster writes the statistics of plans to pg_stat/clocktiming.stat when it exits without
+ * an error, even in an immediate shutdown, but not if a killed process held the statistics' lock.
+ * After reading the file, it removes the file, so that a crash does not restore outdated
+ * statistics.  If the file is invalid, the statistics start empty.
  */
 #include "postgres.h"
 

@@ -1,4 +1,4 @@
-/* Shared memory of the statistics of plans, kept in the file pg_stat/clocktiming.stat. */
+/* Shared memory of the statistics of plans, kept in pg_stat/clocktiming.stat across restarts. */
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H
 

@@ -56,7 +56,7 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Inserts a node into n nodes sorted by self time, of which it keeps "most"; returns the new n. */
+/* Inserts a node into an array of n, at most "most", sorted by self time; returns the new n. */
 static int
 insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {

@@ -35,7 +35,7 @@ extern StoreInfo store_info(void);
 /* Removes the plans of a user, database and query.  An argument of 0 matches all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 
-/* Returns a copy of a name; "?" replaces the non-ASCII characters of another encoding. */
+/* Returns a copy of a name, with "?" for non-ASCII characters if it is in another encoding. */
 extern char *store_name(const PlanEntry *entry, const char *name);
 
 /* Returns the nodes of a plan, a line each, as EXPLAIN names them. */
