@@ -32,9 +32,7 @@
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/*
- * Largest number of equal readings in succession of a running clock: all readings of two instants.
- */
+/* With random instants, a working clock may repeat a reading this often: in all of two instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -353,7 +351,7 @@ clock_run(const ClockSource *source, double rate, double duration_s)
 	sample = clock_run_end(run);
 	cost = reading_cost(source, COST_DURATION_S);
 
-	/* a short measurement on a busy machine may be negative */
+	/* on a busy machine, a short measurement may yield a negative cost */
 	if (cost.ns >= 0)
 	{
 		sample->cost_ns = cost.ns;

@@ -20,7 +20,7 @@ typedef struct Skew
 	int			ncpus;
 	CpuSkew    *cpus;
 
-	/* over all CPUs */
+	/* maximum or sum over all CPUs */
 	double		reading_ns;		/* highest cost of a reading */
 	int64		warps;
 	int64		warp_max;		/* ticks */

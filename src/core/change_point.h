@@ -26,7 +26,7 @@ typedef struct ChangeSum
 /* State of a series.  Must be initialised with zeros.  Levels are logarithms. */
 typedef struct ChangePoint
 {
-	int			n;				/* number of values averaged by the level */
+	int			n;				/* number of values averaged by "level" */
 	bool		learnt;			/* the first level has been learnt */
 	bool		changed;		/* the level differs from "normal" */
 	double		level;			/* current level */

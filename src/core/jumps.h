@@ -41,13 +41,13 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* losses that backward_ns does not explain */
-	double		backward_max_ns;	/* maximum that backward_ns explains */
+	JumpsCount	lags;			/* losses, less what backward_ns explains */
+	double		backward_max_ns;	/* largest loss that backward_ns explains */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];
 	int			n;				/* elements of "recent" */
-	int			judged;			/* number of them that have been judged */
+	int			judged;			/* number of them that were checked for a step */
 	double		unexplained_ns; /* previous interval's backward_ns if no step
 								 * was found in it */
 	int64_t		event_number;	/* interval of the latest step; 0: none */

@@ -23,7 +23,7 @@ typedef struct ClockSource
 
 	/* returns nanoseconds for clocks of the system, whatever their unit is */
 	const ClockReader *reader;
-	double		unit_ns;		/* the clock's unit; 0: determined when used */
+	double		unit_ns;		/* the clock's unit; 0: known only at run time */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 

@@ -18,11 +18,12 @@
  */
 #define DEFENSIVE		0.25
 
-/* Age at which the weight of a batch in the recent sums has halved, as a share of elapsed(). */
+/* Age at which a batch's weight in the sums has halved, as a share of the query's time so far. */
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest factor of growth within the budget */
+#define RAMP			4.0		/* largest factor by which it grows in the
+								 * budget */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
@@ -165,7 +166,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* keeps the budget of time outside of these calls for new classes */
+	/* the budget of time outside of these calls is left for new classes */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
 	/* lowers the minimum only after a full batch */

@@ -74,7 +74,10 @@ extern const char *tsc_judge(const TscEvidence *evidence);
 /* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
 extern const TscEvidence *tsc_evidence(void);
 
-/* Returns the TSC's frequency; NULL if the TSC may not be read.  See counter.h for wait(). */
+/*
+ * Returns the TSC's frequency; NULL if the TSC may not be read or does not advance.  Until it is
+ * known, a call measures it for 50 ms, and calls wait() to sleep meanwhile.
+ */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC
