@@ -148,8 +148,8 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 }
 
 /*
- * Selects the clock that times readings after sleeps.  Prefers the processor's counter: to read it,
- * no data must be in the CPU caches, which are cold after a sleep.
+ * Selects the clock that times readings after sleeps.  Prefers the processor's counter: reading it
+ * needs no data from the CPU caches, which are cold after a sleep.
  */
 void
 prepare_stopwatch(SamplerRun *run)

@@ -15,7 +15,7 @@ extern bool server_defaults_to_tsc(void);
 /*
  * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.  If
  * PostgreSQL 19's setting timing_clock_source is system or tsc, it decides.  Otherwise the counter
- * must be one to trust, by tsc_judge() or, on Arm, by arm_counter_why_not_trusted().
+ * must be trusted by tsc_judge() or, on Arm, by arm_counter_why_not_trusted().
  */
 extern const char *why_not_timed_by_counter(void);
 

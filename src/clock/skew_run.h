@@ -5,6 +5,7 @@
 #include "clock/source.h"
 #include "core/skew_bounds.h"
 
+/* Comparison of a CPU with the first one. */
 typedef struct CpuSkew
 {
 	int			cpu;

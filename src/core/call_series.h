@@ -15,8 +15,7 @@ typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
 	BELOW_LATER,				/* other calls of these nodes */
-	BELOW_REMOVED				/* rows removed by filters of these and the
-								 * node */
+	BELOW_REMOVED				/* rows filtered out by the node and these */
 } CountBelow;
 
 #define N_BELOW (BELOW_REMOVED + 1)

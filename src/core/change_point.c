@@ -4,7 +4,7 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Subtracted from each log(value / level) in a sum.  Half of log 1.3 detects 1.3 most quickly. */
+/* Subtracted from each log(value) - level in a sum.  Half of log 1.3 detects 1.3 most quickly. */
 #define SLACK			0.131
 
 /* A sum shows a change at ALARM.  A value adds at most MOST, so a single outlier is no change. */

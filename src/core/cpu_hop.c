@@ -59,7 +59,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
 
-	/* if all online CPUs are allowed, later online ones must be, too */
+	/* if all online CPUs are allowed, allows future ones, too */
 	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
 		memset(&all, 0xff, sizeof(all));
 

@@ -5,8 +5,7 @@
 #include "core/granularity.h"
 
 #define MIN_ADVANCES	16		/* smallest number of positive advances */
-#define AGREEMENT		0.98	/* share of them that are multiples of the
-								 * step */
+#define AGREEMENT		0.98	/* share of advances that the step divides */
 #define SAMPLE			256		/* largest number of advances used */
 #define PAIRS			256		/* number of pairs of advances tried */
 

@@ -24,10 +24,8 @@ typedef struct CallCost
 								 * call returned a row */
 	double		outside_ns;		/* cost of measuring the time from a timed
 								 * call's end to the next call */
-	double		whole_ns;		/* like inside_ns, for calls timed by the
-								 * server */
-	double		server_ns;		/* like timed_ns, for calls timed by the
-								 * server */
+	double		whole_ns;		/* inside_ns of a call timed by the server */
+	double		server_ns;		/* timed_ns of a call timed by the server */
 	double		ticks_per_ns;	/* approximate rate of the timing clock */
 } CallCost;
 
@@ -85,8 +83,7 @@ typedef struct NodeEstimate
 	double		self_margin_ns;
 	double		total_cost_margin_ns;	/* margin due to errors of costs only */
 	double		self_cost_margin_ns;	/* margin due to errors of costs only */
-	double		total_stddev_ns;	/* stddev of total_ns over runs; NAN: one
-									 * run */
+	double		total_stddev_ns;	/* stddev over several runs, else NAN */
 	double		first_ns;		/* time of the first calls of loops */
 	double		adjusted_ns;	/* change of total_ns so that totals add up */
 	double		leader_ns;		/* total_ns of the leader only */
@@ -103,7 +100,7 @@ typedef struct NodeEstimate
 	int			sibling;		/* next sibling; -1: none */
 	int			nth;			/* nodes[i].nth is the index of the i-th node
 								 * in an order with parents before children */
-	int			waits_for;		/* is_shared: number of NODE_PARTs to order */
+	int			waits_for;		/* is_shared: its NODE_PARTs not yet in nth */
 
 	double		own_variance;	/* part of "variance" due to sampling */
 	double		variance;		/* variance of total_ns, with errors of costs */
@@ -136,13 +133,12 @@ typedef struct PlanEstimate
 	bool		as_it_is;		/* totals are not made to add up */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		besides_ns;		/* part of run_ns: cost of timing triggers
-								 * etc. */
+	double		besides_ns;		/* part of run_ns: cost of trigger timing etc. */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
 
 	double		overhead_ns;	/* cost of all timing in this process */
-	double		root_estimate_ns;	/* estimate of run_ns by the root's total */
+	double		root_estimate_ns;	/* estimate of run_ns, from sampled calls */
 	double		rare_ns;		/* largest rare_ns of the leader's records */
 	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
 } PlanEstimate;

@@ -291,7 +291,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* replaces a wide pair by an accurate one; checks a finding by a second */
+	/* uses an accurate pair instead of a wide one, or to confirm a finding */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

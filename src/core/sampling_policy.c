@@ -182,7 +182,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
 	if (remaining_ticks(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
-	/* ignores small changes, because each change begins a new CallStratum */
+	/* ignores small changes: each begins a new stratum (call_series.h) */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)
 		class->gap = (int) gap;
 	class->batch = (int) clamp(class->n, POLICY_FEW, POLICY_BATCH);
