@@ -18,8 +18,7 @@ typedef struct ClockRun
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* part of the tally in progress reports so
-								 * far */
+	TallyMoments reported;		/* part already in progress reports */
 	int64		intervals;		/* number of calls of clock_run_interval() */
 	ClockSample total;			/* sum of the intervals' findings */
 	double		sampled_s;		/* time of sampling, with sleeps */

@@ -23,9 +23,7 @@ extern void wait_start(Wait *wait, const char *label, double total_s,
 /* Checks for interrupts and reports progress.  For phases of a run without waits. */
 extern void wait_poll(Wait *wait, double elapsed_s);
 
-/*
- * Waits until due_s seconds of the run have passed, or up to 60 us more; returns whether it slept.
- */
+/* Waits for due_s seconds of the run to pass, or up to 60 us more; returns whether it slept. */
 extern bool wait_until(Wait *wait, double due_s);
 
 /* Waits for the process latch, at most this time, and resets it. */

@@ -13,18 +13,14 @@
 /* Returns NULL if this process may read the counter at present, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/*
- * Returns the frequency; NULL if the counter may not be read or does not advance.  Until it is
- * known, a call measures it for 50 ms, and calls wait() to sleep meanwhile.
- */
+/* Returns the frequency; NULL if it is unknown.  Sleeps by wait() while measuring it (50 ms). */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
 typedef struct ArmEvidence
 {
 	const char *why_not;		/* result of arm_counter_why_not() */
 	const char *kernel_source;	/* Linux's current clock source; "": not known */
-	double		counter_ns;		/* cost of a reading of the counter after a
-								 * fence */
+	double		counter_ns;		/* cost of a reading after a fence (ISB) */
 	double		system_ns;		/* cost of a reading by clock_gettime() */
 } ArmEvidence;
 

@@ -56,8 +56,7 @@ typedef struct CallSeries
 
 	/* sums over closed strata, for the regression of times on counts below */
 	CallProducts products;		/* of deviations from the stratum's means */
-	CallProducts weighted;		/* the same, weighted as strata are in
-								 * "variance" */
+	CallProducts weighted;		/* the same, weighted as for "variance" */
 	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
 	/* input: time of long gaps, maybe in untimed calls of the node */
@@ -85,11 +84,10 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
 /*
  * A long gap is a long time without a reading of the clock.  Certain gaps were in untimed calls of
  * the node.  Hidden gaps may have been in its untimed calls, or elsewhere.  Returns the share of
- * the hidden gaps that were in its untimed calls, and sets the standard error of this share.
- * "prior" is the prior probability that all of them were.  Timed calls are a random sample of the
- * calls, so long gaps are expected in them, too: "certain" of them because of the certain gaps, and
- * "expected" more if all hidden gaps were in the node's calls.  "seen" is the number that the timed
- * calls had.
+ * the hidden gaps that were in its untimed calls, and sets its standard error.  "prior" is the
+ * prior probability that all of them were.  Timed calls are a random sample of the calls, so long
+ * gaps are expected in them, too: "certain" of them because of the certain gaps, and "expected"
+ * more if all hidden gaps were in the node's calls.  "seen" is the number that the timed calls had.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

@@ -8,9 +8,8 @@
 #include "core/call_series.h"
 
 /*
- * The cost of counting or timing a call may differ from the calibrated one by this fraction in
- * either direction.  In a query, the processor may overlap it with other work, or it may delay
- * other work.
+ * The cost of counting or timing a call may differ from the calibrated one by this fraction of it:
+ * in a query, the processor may overlap it with other work, or it may delay other work.
  */
 #define COST_UNCERTAINTY 0.5
 

@@ -29,8 +29,7 @@
 
 /* Number of brackets that are read for a ReferencePair.  The narrowest one is used. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* most between blocks; a narrow one is the
-								 * last */
+#define BRACKETS_WITHIN	25		/* between blocks, until one is narrow */
 
 /*
  * Parameters for learning the clock's rate relative to the reference.  The rates may differ because

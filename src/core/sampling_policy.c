@@ -22,8 +22,7 @@
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest factor by which it grows in the
-								 * budget */
+#define RAMP			4.0		/* largest growth of a gap in the budget */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */

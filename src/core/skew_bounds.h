@@ -48,8 +48,7 @@ typedef struct SkewFound
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
-	uint64_t	pending_echo;	/* own reading that the other side saw; 0:
-								 * none */
+	uint64_t	pending_echo;	/* own reading that the other saw; 0: none */
 } SkewFound;
 
 /* State of one side.  The other side reads the members before "found". */

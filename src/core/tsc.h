@@ -74,10 +74,7 @@ extern const char *tsc_judge(const TscEvidence *evidence);
 /* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
 extern const TscEvidence *tsc_evidence(void);
 
-/*
- * Returns the TSC's frequency; NULL if the TSC may not be read or does not advance.  Until it is
- * known, a call measures it for 50 ms, and calls wait() to sleep meanwhile.
- */
+/* Returns the TSC's frequency; NULL if unknown.  Sleeps by wait() while measuring it (50 ms). */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC
