@@ -196,7 +196,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->wait.progress.start_ns = run->sampler.start.reference_ns;
 	if (rate > 0)
 	{
-		/* discards findings from before the first instant */
+		/* discards durations and events from before the first instant */
 		sampler_clear(&run->sampler);
 		run->cold = palloc(sizeof(Tally));
 		run->late = palloc(sizeof(Tally));

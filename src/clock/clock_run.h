@@ -20,7 +20,7 @@ typedef struct ClockRun
 	Wait		wait;
 	TallyMoments reported;		/* part already in progress reports */
 	int64		intervals;		/* number of calls of clock_run_interval() */
-	ClockSample total;			/* sum of the intervals' findings */
+	ClockSample total;			/* sum of the intervals' events and counts */
 	double		sampled_s;		/* time of sampling, with sleeps */
 	double		reading_s;		/* time of readings, without sleeps */
 	double		cpu_ns;			/* CPU time during sampled_s */
@@ -53,7 +53,7 @@ extern ClockSample *clock_run(const ClockSource *source, double rate,
 /*
  * Samples an interval from now until until_s, which may have passed.  For runs with pauses between
  * the intervals.  Returns the sample of the interval.  ERROR if the source now reads another clock.
- * clock_run_end() then returns the findings of all intervals, but no durations.
+ * clock_run_end() then returns the events and counts of all intervals, but no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

@@ -44,8 +44,8 @@ extern ClockSample *sample_from_run(const SamplerRun *run);
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
 /*
- * Adds another sample's numbers of events and readings, but no durations.  Its ticks must have the
- * same length.  ERROR on overflow.
+ * Adds another sample's events and counts, but no durations.  Its ticks must have the same length.
+ * ERROR on overflow.
  */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 

@@ -282,7 +282,7 @@ quick_pair(SamplerRun *run, uint64_t last)
 	return pair;
 }
 
-/* Compares the clock's advance since the latest pair with the reference's, and records findings. */
+/* Compares the clock's advance since the latest pair with the reference's, and counts events. */
 static void
 compare_with_reference(SamplerRun *run, ReferencePair now)
 {
@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* uses an accurate pair instead of a wide one, or to confirm a finding */
+	/* uses an accurate pair instead of a wide one, or to confirm an event */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

@@ -87,7 +87,9 @@ typedef struct SkewResult
 
 extern void skew_init(SkewSide *side);
 
-/* Takes readings for one side, publishes and judges them.  Never waits for the other side. */
+/*
+ * Takes readings for one side, publishes them, and bounds the offset.  Never waits for the other.
+ */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 

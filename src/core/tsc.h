@@ -44,7 +44,7 @@ extern const char *tsc_why_not_usable(void);
 /* Evidence for judging the TSC of this or another server. */
 typedef struct TscEvidence
 {
-	const char *why_not_usable; /* tsc_why_not_usable() */
+	const char *why_not_usable; /* result of tsc_why_not_usable() */
 	bool		tsc_adjust;		/* see TscCpuid */
 	/* Linux's current and available clock sources; empty: not known */
 	const char *kernel_source;
