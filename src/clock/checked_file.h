@@ -38,8 +38,9 @@ typedef struct CheckedReader
 } CheckedReader;
 
 /*
- * Reads a file of at most max_size bytes, and calls restore(), which returns whether it is valid.
- * "consequence" is the translated DETAIL of messages about an unreadable or invalid file.
+ * Reads a file of at most max_size bytes.  If the checksum matches, calls restore(), which returns
+ * whether the contents are valid.  "consequence" is the translated DETAIL of messages about an
+ * unreadable or invalid file.
  */
 extern CheckedStatus checked_load(const char *path, Size max_size, const char *consequence,
 								  bool (*restore) (CheckedReader *reader));

@@ -32,9 +32,7 @@
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/*
- * Largest number of equal readings in succession of a running clock: all readings of two instants.
- */
+/* With random instants, a working clock may repeat a reading this often: in all of two instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -150,8 +148,8 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 }
 
 /*
- * Selects the clock that times readings after sleeps.  Prefers the processor's counter: to read it,
- * no data must be in the CPU caches, which are cold after a sleep.
+ * Selects the clock that times readings after sleeps.  Prefers the processor's counter: reading it
+ * needs no data from the CPU caches, which are cold after a sleep.
  */
 void
 prepare_stopwatch(SamplerRun *run)
@@ -198,7 +196,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->wait.progress.start_ns = run->sampler.start.reference_ns;
 	if (rate > 0)
 	{
-		/* discards findings from before the first instant */
+		/* discards durations and events from before the first instant */
 		sampler_clear(&run->sampler);
 		run->cold = palloc(sizeof(Tally));
 		run->late = palloc(sizeof(Tally));
@@ -353,7 +351,7 @@ clock_run(const ClockSource *source, double rate, double duration_s)
 	sample = clock_run_end(run);
 	cost = reading_cost(source, COST_DURATION_S);
 
-	/* a short measurement on a busy machine may be negative */
+	/* on a busy machine, a short measurement may yield a negative cost */
 	if (cost.ns >= 0)
 	{
 		sample->cost_ns = cost.ns;

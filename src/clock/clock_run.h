@@ -1,7 +1,7 @@
 /*
- * Runs a clock continuously, or at random instants with sleeps between them.  Random instants add
- * little load to a production server.  A run reports progress, can be cancelled, and warns of
- * findings.
+ * Runs of a clock, which read it continuously, or at random instants with sleeps between them.
+ * Random instants add little load to a production server.  A run reports progress, can be
+ * cancelled, and warns of faults of the clock.
  */
 #ifndef CLOCKTIMING_CLOCK_RUN_H
 #define CLOCKTIMING_CLOCK_RUN_H
@@ -13,14 +13,14 @@
 typedef struct ClockRun
 {
 	const ClockSource *source;
-	const char *clock;			/* clock_source_reads() at the beginning */
+	const char *clock;			/* what the source read at the beginning */
 	double		rate;			/* instants per second; 0: continuous */
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* part of the tally that was reported */
+	TallyMoments reported;		/* part already in progress reports */
 	int64		intervals;		/* number of calls of clock_run_interval() */
-	ClockSample total;			/* sum of the intervals' findings */
+	ClockSample total;			/* sum of the intervals' events and counts */
 	double		sampled_s;		/* time of sampling, with sleeps */
 	double		reading_s;		/* time of readings, without sleeps */
 	double		cpu_ns;			/* CPU time during sampled_s */
@@ -30,7 +30,7 @@ typedef struct ClockRun
 	double		due_s;			/* time of the next instant */
 	int64		instants;		/* in the current interval */
 	int64		all_instants;	/* in the whole run */
-	Tally	   *cold;			/* first readings after a sleep, in ns */
+	Tally	   *cold;			/* ns that first readings after sleeps took */
 	Tally	   *late;			/* delays of instants, in ns */
 } ClockRun;
 
@@ -53,7 +53,7 @@ extern ClockSample *clock_run(const ClockSource *source, double rate,
 /*
  * Samples an interval from now until until_s, which may have passed.  For runs with pauses between
  * the intervals.  Returns the sample of the interval.  ERROR if the source now reads another clock.
- * clock_run_end() then returns the findings of all intervals, but no durations.
+ * clock_run_end() then returns the events and counts of all intervals, but no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

@@ -1,7 +1,7 @@
 /*
  * Compares clocks with a reference over a long time: the drift of one, or the advance of several.
- * The kernel's clock determines the duration, so that a run ends even if the reference stands
- * still.
+ * The length of a run is measured by reference_ns(), so that it ends even if the reference is
+ * another clock and stands still.
  *
  * A bracket is a reading of the clock between two readings of the reference.
  */
@@ -31,8 +31,8 @@ typedef struct ComparedClock
 typedef struct Drift
 {
 	ComparedClock clock;
-	int			pairs;			/* pairs used for the rate */
-	int			rejected;		/* pairs with too wide a bracket */
+	int			pairs;			/* number of brackets used for the rate */
+	int			rejected;		/* number of brackets that are too wide */
 	double		duration_s;
 	double		rate_ppm;		/* drift without steps */
 	double		margin_ppm;

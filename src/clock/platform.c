@@ -51,8 +51,8 @@ platform_faster_kernel_clock_source(void)
 	for (int i = 0; i < (int) lengthof(by_vdso); i++)
 	{
 		/*
-		 * none is faster than a current one that is also read without a system
-		 * call
+		 * none is faster than a current one that is also read without a
+		 * system call
 		 */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;

@@ -23,15 +23,15 @@ typedef struct CostSeries
 {
 	const ClockSource *source;
 	int			batch;			/* number of readings in about 40 us */
-	double	   *ns;				/* palloc'd samples */
+	double	   *ns;				/* palloc'd samples: costs of a reading */
 } CostSeries;
 
 /*
- * Measures up to "most" samples of each of n series.  Divides the duration into "most" equal parts.
- * A sample is the median cost of the batches in one part, of at least one batch.  Reports progress
- * under the label.  If the label is NULL, each sample is one batch, and after ten samples the
- * measurement ends with the duration.  Returns the number of samples of a series.  Can be
- * cancelled.
+ * Measures n series in turns, in batches of readings.  Divides the duration into "most" parts.  In
+ * each part, each series gets one sample: the median of its batches, at least one.  Reports
+ * progress under the label.  Without a label, each sample is a single batch, and the measurement
+ * ends with the duration, but not before ten samples.  Returns the number of samples of each
+ * series.  Can be cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,
 								 const char *label);

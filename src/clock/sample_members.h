@@ -10,9 +10,9 @@
 
 /*
  * Version of new samples.  Versions from 1 to this one can be read.  A new version may only add
- * members at the end.  Then sample_members needs each member's first version, and its value in
- * older samples.  Older samples must be converted before a comparison, because equality compares
- * stored bytes.
+ * members at the end.  Then the table sample_members must state each member's first version, and
+ * its value in older samples.  Older samples must be converted before a comparison, because
+ * equality compares stored bytes.
  */
 #define SAMPLE_VERSION		1
 

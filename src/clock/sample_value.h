@@ -38,12 +38,15 @@ typedef struct ClockSample
 	uint64		total;			/* sum of the counts */
 } ClockSample;
 
-/* Returns a run's sample without names and start time. */
+/* Returns a run's sample without start time and the names of source and clock. */
 extern ClockSample *sample_from_run(const SamplerRun *run);
 
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
-/* Adds the findings of another sample with ticks of the same length.  ERROR on overflow. */
+/*
+ * Adds another sample's events and counts, but no durations.  Its ticks must have the same length.
+ * ERROR on overflow.
+ */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
 /* Convert to and from a varlena with the binary form.  The second one checks the value. */

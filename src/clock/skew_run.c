@@ -45,7 +45,7 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
 
-/* The worker sleeps if the backend has not read for QUIET_NS, and exits after SILENCE_NS. */
+/* Without readings by the backend, the worker sleeps after QUIET_NS, and exits after SILENCE_NS. */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
@@ -196,7 +196,7 @@ clock_cpu_skew_worker(Datum main_arg)
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
 
-			/* compares counts, because a stopped clock's readings are equal */
+			/* the backend's readings may be equal, but their number grows */
 			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
 			heard = skew_shared(&shared->backend_side.readings);

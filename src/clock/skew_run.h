@@ -5,6 +5,7 @@
 #include "clock/source.h"
 #include "core/skew_bounds.h"
 
+/* Comparison of a CPU with the first one. */
 typedef struct CpuSkew
 {
 	int			cpu;
@@ -20,7 +21,7 @@ typedef struct Skew
 	int			ncpus;
 	CpuSkew    *cpus;
 
-	/* over all CPUs */
+	/* maximum or sum over all CPUs */
 	double		reading_ns;		/* highest cost of a reading */
 	int64		warps;
 	int64		warp_max;		/* ticks */

@@ -74,7 +74,7 @@ extern const char *clock_source_for_other_timing(void);
 /* Returns the name of what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
 extern const char *clock_of_explain(void);
 
-/* Returns tsc_frequency().  Can be cancelled. */
+/* Returns the TSC's frequency; NULL if it cannot be read.  May calibrate; can be cancelled. */
 struct CounterFrequency;
 extern const struct CounterFrequency *calibrated_tsc_frequency(void);
 

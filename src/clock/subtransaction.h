@@ -3,8 +3,9 @@
 #define CLOCKTIMING_SUBTRANSACTION_H
 
 /*
- * Both functions call work(arg) in the caller's memory context, so that its allocations survive,
- * and restore that context and the resource owner.  They must not be called during a parallel plan.
+ * The two functions below call work(arg) in the caller's memory context, so that its allocations
+ * survive, and restore that context and the resource owner.  They must not be called during a
+ * parallel plan.
  */
 
 /*

@@ -14,10 +14,11 @@
 #define SHORT_SLEEP_S	1e-3	/* limit of wait_briefly() */
 
 /*
- * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  The
- * sleep takes LAST_SLEEP_S to twice that.  It is short, because a signal just before it is noticed
- * only at its end.  It is long enough for the caches to lose the data of the latest wake-up.
- * LONGEST_SLEEP_S limits the delay of progress reports.  A wake-up costs about 35 us of CPU time.
+ * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  This
+ * sleep takes LAST_SLEEP_S to twice that.  It is short, because a signal that arrives just before
+ * it is noticed only at its end.  It is long enough for the CPU caches to lose what the previous
+ * wake-up loaded.  LONGEST_SLEEP_S limits the delay of progress reports.  A wake-up costs about 35
+ * us of CPU time.
  */
 #define LAST_SLEEP_S	0.01
 #define LONGEST_SLEEP_S 0.1

@@ -11,7 +11,7 @@ typedef struct Wait
 	/* must call progress_report() */
 	void		(*report) (void *arg, double elapsed_s);
 
-	/* called after each sleep but the last; limits sleeps to 1 ms; or NULL */
+	/* called after each sleep but the last, each of at most 1 ms; or NULL */
 	void		(*awake) (void *arg);
 	void	   *arg;
 } Wait;
@@ -23,7 +23,7 @@ extern void wait_start(Wait *wait, const char *label, double total_s,
 /* Checks for interrupts and reports progress.  For phases of a run without waits. */
 extern void wait_poll(Wait *wait, double elapsed_s);
 
-/* Waits until due_s seconds of the run have passed, or 60 us more.  Returns whether it slept. */
+/* Waits for due_s seconds of the run to pass, or up to 60 us more; returns whether it slept. */
 extern bool wait_until(Wait *wait, double due_s);
 
 /* Waits for the process latch, at most this time, and resets it. */

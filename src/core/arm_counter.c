@@ -99,7 +99,7 @@ fenced_read(void)
 	return arm_counter_read();
 }
 
-/* Returns the cost of a reading, plus 1 / BATCH_READINGS of the cost of reading the reference. */
+/* Returns the cost of a reading, plus 1 / BATCH_READINGS of that of the reference clock. */
 static double
 least_cost_ns(uint64_t (*read) (void))
 {

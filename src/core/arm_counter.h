@@ -13,22 +13,22 @@
 /* Returns NULL if this process may read the counter at present, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/* Returns the frequency; NULL if the counter may not be read.  See counter.h for wait(). */
+/* Returns the frequency; NULL if it is unknown.  Sleeps by wait() while measuring it (50 ms). */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
 typedef struct ArmEvidence
 {
-	const char *why_not;		/* arm_counter_why_not() */
-	const char *kernel_source;	/* kernel_clock_source(), or empty */
-	double		counter_ns;		/* cost of a fenced reading of the counter */
-	double		system_ns;		/* cost of a reading of the system clock */
+	const char *why_not;		/* result of arm_counter_why_not() */
+	const char *kernel_source;	/* Linux's current clock source; "": not known */
+	double		counter_ns;		/* cost of a reading after a fence (ISB) */
+	double		system_ns;		/* cost of a reading by clock_gettime() */
 } ArmEvidence;
 
 /*
  * Returns NULL if the counter is to be used for timing, else the reason why not, valid until the
- * next call.  Linux must keep time by the counter, because Linux then handles the faults of known
- * processors.  A reading must also take less time than a reading of the system clock.  If a fault
- * needs a workaround, Linux traps each reading of the counter, which makes the reading slower.
+ * next call.  Linux must keep time by the counter, because Linux then handles known faults of
+ * processors.  A reading must also take less time than one by clock_gettime().  It takes more if
+ * Linux traps each reading in order to work around a fault.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 

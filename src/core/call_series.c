@@ -9,9 +9,9 @@
 #define MIN_TIMED		16
 
 /*
- * long_gap_share() computes with this many steps of the share from 0 to 1.  Usually one node caused
- * all gaps.  So the share 1 has the prior weight p, the argument "prior", and the share 0 has the
- * weight 1 - p.  The shares between them have a total weight of p (1 - p).
+ * long_gap_share() weights the shares 0, 1 / SHARE_STEPS, 2 / SHARE_STEPS, ..., 1.  Usually one
+ * node caused all gaps.  So the share 1 has the prior weight p, the argument "prior", and the share
+ * 0 has the weight 1 - p.  The shares between them have a total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -147,11 +147,11 @@ call_series_end(CallSeries *series)
 }
 
 /*
- * Computes slopes, the times of one unit of each kind of work, by least squares (Gaussian
- * elimination).  If two counts always vary together, only the larger one gets a slope.  Work takes
- * time, so no slope may be negative: removes the most negative one and repeats, until none is
- * negative.  For three slopes, this is the method of Lawson and Hanson (Solving Least Squares
- * Problems, 1974, 23.3).
+ * Computes slopes, the times per unit of each count below, by least squares (Gaussian elimination).
+ * If two counts always vary together, only the larger one gets a slope.  Work takes time, so no
+ * slope may be negative: removes the most negative one and repeats, until none is negative.  For
+ * three slopes, this is the method of Lawson and Hanson (Solving Least Squares Problems, 1974,
+ * 23.3).
  */
 static void
 slopes_of(const CallProducts products, double *slopes)
@@ -171,7 +171,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/* squared deviations of integers add up to 0 or >= 1/2 */
+				/* sums of squared deviations of integers are 0 or >= 1/2 */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;
@@ -215,7 +215,8 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
  * The combined regression estimator, with the counts below as auxiliary variables (Cochran,
  * Sampling Techniques, 1977, 7.10).  Its variance is that of the residuals.  A count is far if its
  * mean over all calls differs from the sample's by more than a standard deviation.  Then its slope
- * is uncertain, so the known calls are used, too, and the margin includes half of the correction.
+ * is uncertain.  So the slopes are computed from the known calls, too, and the margin includes half
+ * of the time that this count adds to the total.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -253,9 +254,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		{
 			/*
 			 * The count does not vary in the sample, so its slope is unknown,
-			 * but at most the mean time of the node's calls. Without long
-			 * gaps, assumes half of this mean. With them, assumes the whole
-			 * mean, but adds at most the gaps' time.
+			 * but at most the mean time of the node's calls.  Assumes half of
+			 * this mean, or if there are hidden gaps, the whole mean, but
+			 * then adds at most the time of these gaps.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

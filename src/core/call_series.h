@@ -15,7 +15,7 @@ typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
 	BELOW_LATER,				/* other calls of these nodes */
-	BELOW_REMOVED				/* rows removed by the node and those below */
+	BELOW_REMOVED				/* rows filtered out by the node and these */
 } CountBelow;
 
 #define N_BELOW (BELOW_REMOVED + 1)
@@ -26,14 +26,14 @@ typedef struct CallsBelow
 	int64_t		n[N_BELOW];
 } CallsBelow;
 
-/* Sums of products of two counts below.  The index CALL_TIME stands for the call's time instead. */
+/* Sums, over timed calls, of products of two counts below.  Index CALL_TIME: the call's time. */
 #define CALL_TIME	N_BELOW
 
 typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
  * A stratum: successive calls with the same probability of being timed.  The time of a call
- * excludes its known part: the time of calls below it whose nodes timed every call.
+ * excludes the time that is known exactly: that of nodes below of which every call was timed.
  */
 typedef struct CallStratum
 {
@@ -44,7 +44,7 @@ typedef struct CallStratum
 	CallProducts products;		/* sums over the timed calls */
 } CallStratum;
 
-/* Successive strata.  A closed stratum has been added to the sums. */
+/* Successive strata.  Closing a stratum adds its estimate to the members after "before". */
 typedef struct CallSeries
 {
 	CallStratum now;			/* current stratum */
@@ -56,10 +56,10 @@ typedef struct CallSeries
 
 	/* sums over closed strata, for the regression of times on counts below */
 	CallProducts products;		/* of deviations from the stratum's means */
-	CallProducts weighted;		/* the same, with the weights of "variance" */
+	CallProducts weighted;		/* the same, weighted as for "variance" */
 	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
-	/* input: time of the hidden long gaps, see long_gap_share() */
+	/* input: time of long gaps, maybe in untimed calls of the node */
 	double		hidden;
 } CallSeries;
 
@@ -71,7 +71,7 @@ extern void call_series_next(CallSeries *series);	/* Begins a new stratum. */
 /* Closes the last stratum, and completes calls, timed, total and variance. */
 extern void call_series_end(CallSeries *series);
 
-/* Adds another series, after call_series_end(). */
+/* Adds another series, after call_series_end() for both. */
 extern void call_series_join(CallSeries *series, const CallSeries *other);
 
 /*
@@ -82,17 +82,17 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
 /*
- * A long gap is a long time without a reading of the clock.  Some were certainly in an untimed call
- * of the node; others, the hidden ones, may have been.  Returns the share of the hidden gaps that
- * the node has caused, and sets its standard error.  "prior" is the prior probability that the node
- * caused all hidden gaps.  Timed calls are a random sample, so gaps in untimed calls let us expect
- * gaps in timed calls, too: "certain" of them because of the certain gaps, and "expected" more if
- * the node caused all hidden gaps.  "seen" is the number of long gaps that its timed calls had.
+ * A long gap is a long time without a reading of the clock.  Certain gaps were in untimed calls of
+ * the node.  Hidden gaps may have been in its untimed calls, or elsewhere.  Returns the share of
+ * the hidden gaps that were in its untimed calls, and sets its standard error.  "prior" is the
+ * prior probability that all of them were.  Timed calls are a random sample of the calls, so long
+ * gaps are expected in them, too: "certain" of them because of the certain gaps, and "expected"
+ * more if all hidden gaps were in the node's calls.  "seen" is the number that the timed calls had.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);
 
-/* Estimates the time that one unit of each kind of work takes, from the sample so far. */
+/* Estimates the times per first call, later call and removed row below, from the sample so far. */
 extern void call_series_slopes(const CallSeries *series, const CallStratum *known,
 							   double *slopes);
 

@@ -4,14 +4,14 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Subtracted from log(value / level).  Half of log 1.3 detects a factor of 1.3 most quickly. */
+/* Subtracted from each log(value) - level in a sum.  Half of log 1.3 detects 1.3 most quickly. */
 #define SLACK			0.131
 
 /* A sum shows a change at ALARM.  A value adds at most MOST, so a single outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* The level moves by at least the share FOLLOW of a value's deviation, which FOLLOW_MOST limits. */
+/* A value moves the level by at least the share FOLLOW of its deviation, limited to FOLLOW_MOST. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
@@ -24,7 +24,7 @@ cautious_median(const ChangePoint *point, int n, int direction)
 
 	for (int i = 0; i < n; i++)
 		x[i] = direction * point->recent[i];
-	/* sorts x */
+	/* sorts x; "limit" is the lower median */
 	(void) stats_low_mean(x, n, (n + 1) / 2, &limit);
 	return direction * limit;
 }

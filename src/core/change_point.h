@@ -1,10 +1,10 @@
 /*
  * Detects changes of more than 20 % in a series of values, such as the cost of a reading.  Each
- * value must be the minimum of many short measurements.  Two cumulative sums of log(value / level),
- * one for increases and one for decreases, show a change when they exceed a limit (Page, Biometrika
- * 41, 1954).  A change by a factor of 3.5 or more is found after two values, and one by 1.3 after
- * 17.  The level is a running mean of log(value), and follows slow changes: by at most 5 % a day if
- * there is a value every 10 s.
+ * value must be the minimum of many short measurements.  The level is a running mean of log(value),
+ * which follows slow changes: by at most 5 % a day if there is a value every 10 s.  Two cumulative
+ * sums of log(value) - level, one for increases and one for decreases, show a change when they
+ * exceed a limit (Page, Biometrika 41, 1954).  A change by a factor of 3.5 or more is found after
+ * two values, and one by 1.3 after 17.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H
@@ -26,7 +26,7 @@ typedef struct ChangeSum
 /* State of a series.  Must be initialised with zeros.  Levels are logarithms. */
 typedef struct ChangePoint
 {
-	int			n;				/* number of values averaged by the level */
+	int			n;				/* number of values averaged by "level" */
 	bool		learnt;			/* the first level has been learnt */
 	bool		changed;		/* the level differs from "normal" */
 	double		level;			/* current level */

@@ -13,7 +13,7 @@
 /* Largest height of the plot in rows.  In a taller plot, a symbol stands for several values. */
 #define MAX_HEIGHT		200
 
-#define TABLE_COLUMNS	5		/* number of columns of the table after N */
+#define TABLE_COLUMNS	5		/* columns of the table after the column N */
 #define TABLE_WIDTH		13		/* largest width of a column, as in ministat */
 #define TABLE_DIGITS	8		/* significant digits of a number */
 

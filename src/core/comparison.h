@@ -76,8 +76,8 @@ typedef struct CompareTest
  * Compares two independent data sets, for which compare_summary() has been called.  By COMPARE_RANK
  * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
  * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The divisor of
- * "percent", a's mean or median, has an error, too.  So the interval of "percent" is that of the
- * difference b - r * a.  Here r is the ratio of the means, or for ranks 1 + shift / median of a.
+ * "percent", a's mean or median, has an error, too.  So the interval of "percent" is computed from
+ * that of b - r * a, where r is the ratio of the means, or for ranks 1 + shift / median of a.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
@@ -88,8 +88,8 @@ extern const char *compare_verdict(const CompareTest *test);
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
  * plot, a table, and the test of each data set against the first.  Data sets are numbered from 1.
- * Where they overlap, their numbers are combined by OR, which gives the number of the symbol.  Bars
- * below the plot extend by one standard deviation from A, the mean.  M is the median.
+ * Where several have a value, the symbol is the one whose number is the OR of their numbers.  Bars
+ * below the plot extend by one standard deviation to both sides of A, the mean.  M is the median.
  */
 typedef struct ComparePlot
 {

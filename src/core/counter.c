@@ -10,7 +10,7 @@
 
 #define CALIBRATION_S		0.05
 #define CALIBRATION_TRIES	21	/* brackets at each end of the calibration */
-#define BELIEVED_PPM		100.0	/* accepted difference from calibration */
+#define BELIEVED_PPM		100.0	/* accepted difference from calibrated_hz */
 
 static uint64_t (*counter_read) (void);
 

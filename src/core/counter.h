@@ -30,16 +30,16 @@ typedef struct CounterFrequency
 } CounterFrequency;
 
 /*
- * Measures the frequency by comparing the counter with the reference for 50 ms.  Meanwhile, calls
- * wait() to sleep; wait() may leave by longjmp().
+ * Measures the frequency by comparing the counter with the reference clock for 50 ms.  Meanwhile,
+ * calls wait() to sleep; wait() may leave by longjmp().
  */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 
 /*
- * Sets the frequency to the stated one, unless it is already set, stated_hz is 0, or the
- * calibration differs by more than 100 ppm.  Callers pass the frequencies that CPU and
- * hypervisor state, and the calibrated one last, because it differs between processes.
+ * Sets the frequency to the stated one, unless it is already set, stated_hz is 0, or the calibrated
+ * one differs by more than 100 ppm.  Callers first pass the frequencies that hypervisor and CPU
+ * state, then the calibrated one: each process measures a slightly different one.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

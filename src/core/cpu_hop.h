@@ -35,7 +35,7 @@ typedef struct CpuHop
 	int			cpu;			/* number of the other CPU */
 	int64_t		least;			/* lower bound of the lead, in ticks */
 	int64_t		most;			/* upper bound of the lead, in ticks */
-	int64_t		proven;			/* the bound next to 0; 0 if 0 is between them */
+	int64_t		proven;			/* bound nearer to 0; 0 if the signs differ */
 } CpuHop;
 
 /*

@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* 0 time slices: the kernel does not count them, as this thread runs */
+	/* this thread has run, so 0 slices mean that none are counted */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif

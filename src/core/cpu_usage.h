@@ -11,7 +11,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Return the usage before and after some work.  The difference has little of their own time. */
+/* Return the usage before and after some work; their own time is hardly in the difference. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

@@ -5,7 +5,7 @@
 #include "core/granularity.h"
 
 #define MIN_ADVANCES	16		/* smallest number of positive advances */
-#define AGREEMENT		0.98	/* share that must be multiples of the step */
+#define AGREEMENT		0.98	/* share of advances that the step divides */
 #define SAMPLE			256		/* largest number of advances used */
 #define PAIRS			256		/* number of pairs of advances tried */
 
@@ -25,7 +25,7 @@
 #define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
 #define PERIODS			4		/* first test: longest difference in periods */
 #define MIN_DIFFERENCES	32		/* first test: least number of differences */
-#define MIN_RESULTANT	0.6		/* least accepted result of fit_frequency() */
+#define MIN_RESULTANT	0.6		/* least agreement with multiples, from 0 to 1 */
 
 static int
 compare_uint64(const void *a, const void *b)

@@ -111,8 +111,8 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 
 	/*
 	 * Readings show a backward step of S ns as a decrease by S minus the time
-	 * between the two readings, which is at most passed_ns.  So backward steps
-	 * explain a loss of up to most_ns.  The rest is a lag.
+	 * between the two readings, which is at most passed_ns.  So backward
+	 * steps explain a loss of up to most_ns.  The rest is a lag.
 	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{

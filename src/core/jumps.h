@@ -41,13 +41,13 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* losses that backward_ns does not explain */
-	double		backward_max_ns;	/* maximum that backward_ns explains */
+	JumpsCount	lags;			/* losses of lead, less backward_ns */
+	double		backward_max_ns;	/* largest loss that backward_ns explains */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];
 	int			n;				/* elements of "recent" */
-	int			judged;			/* number of them that have been judged */
+	int			judged;			/* number of them that were checked for a step */
 	double		unexplained_ns; /* previous interval's backward_ns if no step
 								 * was found in it */
 	int64_t		event_number;	/* interval of the latest step; 0: none */
@@ -57,7 +57,7 @@ typedef struct Jumps
 /* Adds the next interval.  Before the first one, all members but the input must be 0. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Judges the latest intervals, which have waited for their later neighbours. */
+/* Checks the latest intervals for steps.  They have waited for their later neighbours. */
 extern void jumps_end(Jumps *jumps);
 
 /* An observation of both clocks.  The caller fits a line to the leads over the times. */

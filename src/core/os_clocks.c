@@ -49,7 +49,7 @@ getrusage_ns(void)
 		((uint64_t) usage.ru_utime.tv_usec + (uint64_t) usage.ru_stime.tv_usec) * 1000;
 }
 
-/* Set by os_clock_works(). */
+/* Length of a tick of times() in ns, set by os_clock_works(). */
 static uint64_t times_tick_ns;
 
 static inline uint64_t

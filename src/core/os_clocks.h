@@ -21,9 +21,9 @@ typedef struct ClockSource
 	ClockKind	kind;
 	const char *description;
 
-	/* returns nanoseconds for clocks of the system, whatever their unit is */
+	/* reads an operating system's clock in nanoseconds, whatever its unit */
 	const ClockReader *reader;
-	double		unit_ns;		/* the clock's unit; 0: determined when used */
+	double		unit_ns;		/* the clock's unit; 0: known only at run time */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 

@@ -27,7 +27,7 @@ inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 }
 
-/* Returns the margin of the time of this many calls that is due to the error of inside_ns_of(). */
+/* Returns the margin that an error of inside_ns_of() causes in the time of this many calls. */
 static double
 inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
 {
@@ -143,9 +143,9 @@ add_records(PlanEstimate *plan)
 }
 
 /*
- * Subtracts from each node's time the cost of timing the calls below it.  n is the result of
- * link_nodes().  A Gather's time excludes its workers' calls, so only the leader's cost is
- * subtracted from it.
+ * Subtracts from each node's time the cost of timing the calls below it.  The n nodes are ordered
+ * by "nth".  A Gather's time excludes its workers' calls, so only the leader's cost is subtracted
+ * from it.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -509,7 +509,7 @@ plan_estimate(PlanEstimate *plan)
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
 		node->total_stddev_ns = NAN;
-		/* the root's total is measured */
+		/* the root's total is measured: its change corrects it */
 		node->total_margin_ns = margin(plan, node, node->own_variance, node->total_cost_margin_ns,
 									   i > 0 ? node->adjusted_ns : 0);
 	}

@@ -8,20 +8,19 @@
 #include "core/call_series.h"
 
 /*
- * A cost may differ from the calibrated one by this fraction of it in either direction.  In a
- * query, the processor may overlap the cost with other work, or the cost may delay other work.
+ * The cost of counting or timing a call may differ from the calibrated one by this fraction of it:
+ * in a query, the processor may overlap it with other work, or it may delay other work.
  */
 #define COST_UNCERTAINTY 0.5
 
-/* Time that counting or timing adds to a call of a node, as calibrated. */
+/* Time that counting or timing adds to a call of a node, as measured on a dummy node. */
 typedef struct CallCost
 {
-	double		inside_ns;		/* part of timed_ns that the call's time
-								 * includes */
+	double		inside_ns;		/* part of timed_ns within the measured time */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* counted_ns if the wrapper does not check
-								 * whether the call returned a row */
+	double		unseen_ns;		/* counted_ns without the check whether the
+								 * call returned a row */
 	double		outside_ns;		/* cost of measuring the time from a timed
 								 * call's end to the next call */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
@@ -33,7 +32,7 @@ typedef struct CallCost
 typedef enum NodeKind
 {
 	NODE_SAMPLED,				/* a sample of its calls is timed */
-	NODE_WHOLE,					/* the server times each loop as a whole */
+	NODE_WHOLE,					/* the server times its only call per loop */
 	NODE_UNTIMED,				/* no call is timed */
 	NODE_PART					/* no node: a subplan's calls by one caller */
 } NodeKind;
@@ -45,7 +44,7 @@ typedef struct NodeRecord
 	int64_t		timed;			/* number of timed calls */
 	double		rows;
 	double		loops;
-	double		total_ns;		/* estimated time of calls, with inside_ns */
+	double		total_ns;		/* time of all calls, with inside_ns in each */
 	double		first_ns;		/* estimated time of loops' first calls */
 	double		variance;		/* sampling variance of total_ns */
 	double		removed[2];		/* the server's nfiltered1, nfiltered2 */
@@ -61,7 +60,7 @@ typedef struct NodeEstimate
 	int			parent;			/* index of the calling node; -1: none */
 	bool		gathers;		/* workers may execute its children, too */
 	bool		read_to_end;	/* its cost of counting is unseen_ns */
-	bool		starts_parent;	/* its first call is in its parent's first one */
+	bool		starts_parent;	/* its parent's first call includes its first */
 	bool		is_shared;		/* root of a subplan with several callers */
 	int			whole;			/* NODE_PART: index of the subplan's root */
 	NodeKind	kind;
@@ -81,33 +80,33 @@ typedef struct NodeEstimate
 	double		total_margin_ns;
 	double		self_ns;		/* time without the nodes below */
 	double		self_margin_ns;
-	double		total_cost_margin_ns;	/* total_margin_ns due to costs */
-	double		self_cost_margin_ns;	/* self_margin_ns due to costs */
-	double		total_stddev_ns;	/* over executions; NAN if only one */
+	double		total_cost_margin_ns;	/* margin due to errors of costs only */
+	double		self_cost_margin_ns;	/* margin due to errors of costs only */
+	double		total_stddev_ns;	/* stddev over several runs, else NAN */
 	double		first_ns;		/* time of the first calls of loops */
-	double		adjusted_ns;	/* change of total_ns by reconcile() */
+	double		adjusted_ns;	/* change of total_ns so that totals add up */
 	double		leader_ns;		/* total_ns of the leader only */
 	double		cost_ns;		/* cost that timing it adds to nodes above */
 	double		leader_cost_ns; /* cost_ns of the leader only */
 	double		below_ns;		/* cost of timing calls below it */
 	double		leader_below_ns;	/* below_ns of the leader only */
-	bool		self_unknown;	/* see node_self_unknown() */
+	bool		self_unknown;	/* self_ns is below its margin and matters */
 	double		share_percent;	/* self_ns / time of its processes, or NAN */
 	double		share_margin_percent;
 
-	/* set by link_nodes(): indexes of nodes */
+	/* indexes of nodes, set by link_nodes() in plan_estimate.c */
 	int			child;			/* first child; -1: none */
 	int			sibling;		/* next sibling; -1: none */
 	int			nth;			/* nodes[i].nth is the index of the i-th node
 								 * in an order with parents before children */
-	int			waits_for;		/* is_shared: its NODE_PARTs not ordered yet */
+	int			waits_for;		/* is_shared: its NODE_PARTs not yet in nth */
 
-	double		own_variance;	/* variance of total_ns due to sampling */
-	double		variance;		/* own_variance, plus that due to costs */
+	double		own_variance;	/* part of "variance" due to sampling */
+	double		variance;		/* variance of total_ns, with errors of costs */
 	double		inside_margin_ns;	/* margin due to the error of inside_ns */
 	double		part;			/* NODE_PART: fraction of the subplan's time */
 
-	/* used by reconcile() */
+	/* used while reconcile() makes totals add up */
 	bool		full;			/* its children take all of its time */
 	double		given_ns;		/* total_ns before reconcile() */
 	double		joint_ns;		/* given_ns; if full, combined with sum_ns */
@@ -130,15 +129,15 @@ typedef struct PlanEstimate
 	CallCost	cost;
 	const char *clock;			/* name of the timing clock */
 
-	bool		as_it_is;		/* totals are not reconciled */
+	bool		as_it_is;		/* totals are not made to add up */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		besides_ns;		/* part of run_ns: cost of timing triggers etc. */
+	double		besides_ns;		/* part of run_ns: cost of trigger timing etc. */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
 
 	double		overhead_ns;	/* cost of all timing in this process */
-	double		root_estimate_ns;	/* estimate of run_ns before reconcile() */
+	double		root_estimate_ns;	/* estimate of run_ns, from sampled calls */
 	double		rare_ns;		/* largest rare_ns of the leader's records */
 	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
 } PlanEstimate;

@@ -24,7 +24,7 @@ typedef struct Pass
 	double		above;			/* smallest difference > value; or INFINITY */
 } Pass;
 
-/* Compares all differences with a value.  One pass suffices, because j never decreases. */
+/* Compares all differences with a value.  One pass over both sets suffices: they are sorted. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {

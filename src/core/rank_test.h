@@ -46,7 +46,7 @@ typedef struct RankTest
 	int64_t		k;				/* 0 if the values are too few */
 } RankTest;
 
-/* "inside" and "outside" are as in CompareLevel; a_factor is ignored. */
+/* "inside" is the confidence level, such as 0.95; "outside" is 1 - inside.  Ignores a_factor. */
 extern RankTest rank_test(const RankSets *sets, double inside, double outside);
 
 #endif							/* CLOCKTIMING_RANK_TEST_H */

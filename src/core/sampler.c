@@ -29,7 +29,7 @@
 
 /* Number of brackets that are read for a ReferencePair.  The narrowest one is used. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* most between blocks; ends at a narrow one */
+#define BRACKETS_WITHIN	25		/* between blocks, until one is narrow */
 
 /*
  * Parameters for learning the clock's rate relative to the reference.  The rates may differ because
@@ -190,9 +190,9 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 }
 
 /*
- * Counts the jumps since the latest pair, which is stretch_ns ago.  If the clock has gained
- * excess_ns > 0 on the reference since then, jumps whose sum is this excess are warps.  All other
- * jumps are gaps.
+ * Counts the jumps since the latest pair of readings of both clocks, which is stretch_ns ago.  If
+ * the clock has gained excess_ns > 0 on the reference since then, jumps whose sum is this excess
+ * are warps.  All other jumps are gaps.
  */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
@@ -282,7 +282,7 @@ quick_pair(SamplerRun *run, uint64_t last)
 	return pair;
 }
 
-/* Compares the clock's advance since the latest pair with the reference's, and records findings. */
+/* Compares the clock's advance since the latest pair with the reference's, and counts events. */
 static void
 compare_with_reference(SamplerRun *run, ReferencePair now)
 {
@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* replaces a wide pair by an accurate one; checks a finding by a second */
+	/* uses an accurate pair instead of a wide one, or to confirm an event */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -471,7 +471,7 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
-/* Counts durations after the last reading, because a pause evicts the counters from the caches. */
+/* Counts the durations after all readings, because a sleep evicts the tally from the CPU caches. */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
 {

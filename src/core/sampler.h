@@ -55,7 +55,7 @@ typedef struct SamplerRun
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* times the first reading of sampler_instant(); NULL if it is not called */
+	/* clock that times each first reading after a sleep; NULL: no sleeps */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 

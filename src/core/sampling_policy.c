@@ -18,11 +18,11 @@
  */
 #define DEFENSIVE		0.25
 
-/* Age at which the weight of a batch in the recent sums has halved, as a share of elapsed(). */
+/* Age at which a batch's weight in the sums has halved, as a share of the query's time so far. */
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest factor of growth within the budget */
+#define RAMP			4.0		/* largest growth of a gap in the budget */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
@@ -165,7 +165,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* keeps the budget of time outside of these calls for new classes */
+	/* the budget of time outside of these calls is left for new classes */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
 	/* lowers the minimum only after a full batch */
@@ -181,7 +181,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
 	if (remaining_ticks(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
-	/* ignores small changes, because each change begins a new CallStratum */
+	/* ignores small changes: each begins a new stratum (call_series.h) */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)
 		class->gap = (int) gap;
 	class->batch = (int) clamp(class->n, POLICY_FEW, POLICY_BATCH);

@@ -1,9 +1,9 @@
 /*
  * Decides which share of a plan node's calls is timed.  A node's calls have two classes: those that
  * begin a loop, and all others.  The probability of timing a call is k times the standard deviation
- * of its class's times; the budget determines k.  This minimizes the variance of the nodes'
- * estimated times (Neyman's allocation: Cochran, Sampling Techniques, 1977, 5.5).  Times are in
- * ticks of any clock.
+ * of its class's times.  The overhead budget, which limits the time that timing adds, determines k.
+ * This minimizes the variance of the nodes' estimated times (Neyman's allocation: Cochran, Sampling
+ * Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
@@ -14,7 +14,7 @@
 /* Number of timed calls that a query may have in addition to its budget. */
 #define POLICY_ALLOWANCE	512
 
-/* Smallest and largest batch: the number of a class's timed calls per policy_see_batch(). */
+/* Limits of the size of a batch: the timed calls that policy_see_batch() gets at a time. */
 #define POLICY_FEW		4
 #define POLICY_BATCH	32
 
@@ -41,7 +41,7 @@ typedef struct SamplingPolicy
 typedef struct SamplingClass
 {
 	int			gap;			/* one call in this many is timed */
-	int			batch;			/* timed calls until policy_see_batch() */
+	int			batch;			/* size of the next batch */
 	double		counting;		/* ticks that counting a call adds */
 	double		least;			/* minimum probability, whatever the cost */
 	int64_t		calls;			/* number of calls at the latest batch */
@@ -56,8 +56,8 @@ extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 
 /*
  * Initializes a class.  All its calls are timed until the end of the first batch.  "vary" means
- * that few calls may take most of the time.  Then one call in "sampling" is timed, whatever the
- * cost.
+ * that few calls may take most of the time.  Then at least one call in policy_init()'s "sampling"
+ * is timed, whatever the cost.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
 							  double counting_ticks, bool vary);

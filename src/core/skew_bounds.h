@@ -48,7 +48,7 @@ typedef struct SkewFound
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
-	uint64_t	pending_echo;	/* other side's "echo" before "own"; 0: none */
+	uint64_t	pending_echo;	/* own reading that the other saw; 0: none */
 } SkewFound;
 
 /* State of one side.  The other side reads the members before "found". */
@@ -60,7 +60,7 @@ typedef struct SkewSide
 	/* other side's reading that was seen before "reading"; 0: none */
 	uint64_t	echo;
 
-	/* updated at the end of skew_exchange(), see skew_shared() */
+	/* updated at the end of skew_exchange(); also read by skew_shared() */
 	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* number of readings */
 	int64_t		still;			/* readings since the latest advance */
 	int64_t		bounds;			/* number of exchanges that bound the offset */
@@ -87,7 +87,9 @@ typedef struct SkewResult
 
 extern void skew_init(SkewSide *side);
 
-/* Takes readings for one side, publishes and judges them.  Never waits for the other side. */
+/*
+ * Takes readings for one side, publishes them, and bounds the offset.  Never waits for the other.
+ */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 

@@ -8,11 +8,11 @@
 
 #define SQRT_PI			1.77245385090551602730
 #define NORMAL_DF		1e17	/* from this df on, t is normally distributed */
-#define FAR_OUT			1e8		/* for larger w, 1 + w^2 equals w^2 */
+#define FAR_OUT			1e8		/* at larger w = t / sqrt(df), 1 + w^2 = w^2 */
 #define UNDISTURBED_SHARE 50	/* one value in this many is undisturbed */
 #define UNDISTURBED_LEAST 5		/* smallest number of undisturbed values */
 #define TINY			1e-300	/* replaces 0 in Lentz's method */
-#define MAX_TERMS		10000	/* limit of terms in beta_fraction() */
+#define MAX_TERMS		10000	/* limit of terms of the continued fraction */
 #define MAX_STEPS		200		/* limit of steps in stats_t_critical() */
 #define CLOSE_ENOUGH	1e-9	/* step of log(t) that ends the iteration */
 
@@ -379,7 +379,7 @@ stats_line_bound(const double *x, const double *bound, int n)
 /* Standard deviation divided by the median absolute deviation, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-#define MAD_EFFICIENCY	0.37	/* see outlier_limits() in stats.h */
+#define MAD_EFFICIENCY	0.37	/* efficiency of the MAD, see stats.h */
 
 OutlierLimits
 outlier_limits(double *x, int n, double outside, double tolerance)

@@ -10,7 +10,7 @@
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 
-/* Returns whether the list "names" contains a name.  FreeBSD adds the quality, as in TSC(1000). */
+/* Returns whether the list "names" contains a name.  FreeBSD's has qualities, too: TSC(1000). */
 extern bool kernel_offers(const char *name, const char *names);
 
 #define BOOT_ID_SIZE 37

@@ -16,8 +16,8 @@
 #define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* limit of distinct
 													 * durations */
 #define TALLY_EXACT		64		/* precision_bits while durations are exact */
-#define TALLY_FAILURE	199		/* stalls in a row that are a failure */
-#define TALLY_JUMPS		12		/* largest number of jumps in a window */
+#define TALLY_FAILURE	199		/* stalls in a row that count as a failure */
+#define TALLY_JUMPS		12		/* number of jumps that a TallyWindow holds */
 
 typedef struct TallyEntry
 {

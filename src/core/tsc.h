@@ -44,7 +44,7 @@ extern const char *tsc_why_not_usable(void);
 /* Evidence for judging the TSC of this or another server. */
 typedef struct TscEvidence
 {
-	const char *why_not_usable; /* tsc_why_not_usable() */
+	const char *why_not_usable; /* result of tsc_why_not_usable() */
 	bool		tsc_adjust;		/* see TscCpuid */
 	/* Linux's current and available clock sources; empty: not known */
 	const char *kernel_source;
@@ -74,7 +74,7 @@ extern const char *tsc_judge(const TscEvidence *evidence);
 /* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
 extern const TscEvidence *tsc_evidence(void);
 
-/* Returns the TSC's frequency; NULL if the TSC may not be read.  See counter.h for wait(). */
+/* Returns the TSC's frequency; NULL if unknown.  Sleeps by wait() while measuring it (50 ms). */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC

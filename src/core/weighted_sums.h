@@ -17,7 +17,7 @@ typedef struct WeightedSums
 	double		wxx;			/* sum of w x^2 */
 	double		w2x;			/* sum of w^2 x */
 	double		w2xx;			/* sum of w^2 x^2 */
-	double		wv;				/* sum of w v; v is the variance of x itself */
+	double		wv;				/* sum of w v; v is the variance of x's error */
 } WeightedSums;
 
 #define WEIGHTED_SUMS_MEMBERS	8
