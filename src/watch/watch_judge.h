@@ -1,4 +1,4 @@
-/* Detects changes of the watched clock, and reports them as events in watch_store and the log. */
+/* Detects changes of the clock that the worker observes; reports them as events and in the log. */
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 
