@@ -99,8 +99,8 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 }
 
 /*
- * Restricts search_path to pg_catalog and pg_temp, as PostgreSQL does since version 17 while it
- * executes a materialized view's query for a user who does not own the view.
+ * Restricts search_path to pg_catalog and pg_temp, as PostgreSQL 17 and later do while they refresh
+ * a materialized view.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

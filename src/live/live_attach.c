@@ -60,8 +60,8 @@
 #define COST_PER_CALL	0.08
 
 /*
- * Least sampling, one call in this many, of nodes whose calls take varying times; maximum overhead
- * of timing in percent.  Both keep the cost low, because nobody looks at most published executions.
+ * Largest sampling interval of nodes whose calls take varying times; maximum overhead of timing, in
+ * percent.  Both keep the cost low, because nobody looks at most of the published executions.
  */
 #define LIVE_SAMPLING	1000
 #define LIVE_OVERHEAD	0.2
@@ -286,9 +286,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/*
-	 * called here first, because its first call is not safe in a signal handler
-	 */
+	/* its first call would not be safe in a signal handler */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
