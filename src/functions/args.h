@@ -20,8 +20,8 @@ extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
 /*
- * Returns the clock sources in an array.  If it contains all sources, skips the unavailable ones
- * and, unless it is NULL, the reference clock.
+ * Returns the clock sources in an array.  If it contains all sources, skips unavailable ones and
+ * the reference clock (NULL: none).
  */
 extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
 

@@ -17,7 +17,7 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Number of batches that measure a clock's cost; share of the duration that all may take. */
+/* Number of batches that measure a clock's cost; share of the duration for those of all clocks. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 

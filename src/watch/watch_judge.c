@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "watch/watch_judge.h"
 
-/* A stolen-time event begins above the first percentage and ends below the second one. */
+/* An event of stolen CPU time begins above the first percentage and ends below the second one. */
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
@@ -44,7 +44,7 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
-/* State of the worker, which is lost when the worker restarts. */
+/* State of the background worker, which is lost when it restarts. */
 static bool was_synchronised;	/* at some time since the worker started */
 static int	unsynchronised_run; /* intervals since the latest synchronised one */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name.  If it is the name from before the open event, only ends that event. */
+/* Reports a changed name, or, if it is the name from before the open event, ends that event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)

@@ -1,4 +1,4 @@
-/* Detects changes of the clock that the worker observes; reports them as events and in the log. */
+/* Detects changes of the clock that EXPLAIN ANALYZE reads; stores and logs them as events. */
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 

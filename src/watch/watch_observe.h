@@ -1,7 +1,7 @@
 /*
- * Observes the watched clock, which is the one that EXPLAIN ANALYZE reads.  An interval
- * (clocktiming.watch_interval) has several observations of a fraction of a millisecond each, so
- * that a short slowdown of the processor does not count as a change of the clock.
+ * The background worker's observations of the watched clock, the one that EXPLAIN ANALYZE reads.
+ * An interval (clocktiming.watch_interval) has several observations of a fraction of a millisecond
+ * each, so that a short slowdown of the processor does not count as a change of the clock.
  */
 #ifndef CLOCKTIMING_WATCH_OBSERVE_H
 #define CLOCKTIMING_WATCH_OBSERVE_H
@@ -33,7 +33,7 @@ typedef struct WatchObservation
 	bool		rate_known;		/* the latest observations agree */
 	TimestampTz rate_since;		/* time of the first of these observations */
 	double		rate_ppm;
-	double		steered_ppm;	/* rates up to this one are no event */
+	double		steered_ppm;	/* largest rate that is no event */
 } WatchObservation;
 
 /* Results of an interval that are not part of its WatchRow. */

@@ -112,7 +112,7 @@ watch_shmem_init(void)
 		watch_load();
 }
 
-/* Sleeps, and reloads the configuration if asked to; returns false if the worker must exit. */
+/* Sleeps, and reloads the configuration after SIGHUP; returns false if the worker must exit. */
 static bool
 sleep_ms(long ms)
 {
