@@ -59,7 +59,7 @@ start_shmem(void)
 		watch_shmem_init();
 }
 
-/* Registers the background worker and the shared memory hooks.  Possible only at server start. */
+/* Registers the worker that watches the clock, and the shared memory hooks, at server start. */
 static void
 init_preloaded(void)
 {

@@ -87,7 +87,7 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/* PostgreSQL 19 removed the argument init_size of ShmemInitHash() and allocates all elements. */
+/* PostgreSQL 19 removed the argument init_size of ShmemInitHash().  It allocates all n elements. */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {
@@ -99,8 +99,8 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 }
 
 /*
- * PostgreSQL 17 refreshes materialized views with a restricted search_path, because the new
- * privilege MAINTAIN lets users refresh views of other owners.
+ * Restricts search_path to pg_catalog and pg_temp, as PostgreSQL 17 and later do while they refresh
+ * a materialized view.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

@@ -10,13 +10,13 @@
 #include "compat.h"
 #include "functions/args.h"
 
-/* Range of durations, in seconds.  A longer duration is probably a typing error. */
+/* Range of durations of measurements, in s.  A longer duration is probably a typing error. */
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
 /*
- * Shortest interval of a timeline, in s.  The start and end of an interval would distort the
- * results of shorter ones.
+ * Shortest interval of clock_timeline(), in s.  The work at the start and end of an interval would
+ * distort the results of shorter ones.
  */
 #define MIN_EVERY_S		0.001
 

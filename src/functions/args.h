@@ -9,7 +9,7 @@
 
 extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/* Raises an ERROR if the reference is the source itself. */
+/* Raises an ERROR if the clock source would be its own reference clock. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
 /* Each returns the argument that it is named after.  Raises an ERROR if it is NULL or invalid. */
@@ -20,8 +20,8 @@ extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
 /*
- * Returns the sources in the array "sources".  If the array contains all sources, skips those that
- * are unavailable, and the reference, which may be NULL.
+ * Returns the clock sources in an array.  If it contains all sources, skips unavailable ones and
+ * the reference clock (NULL: none).
  */
 extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
 

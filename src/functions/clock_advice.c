@@ -1,8 +1,8 @@
 /*
  * Judges this server's clocks and recommends actions, for clock_advice().
  *
- * A violated criterion yields a warning.  A notice says that something could be improved or could
- * not be determined.
+ * A violated criterion of clock_criteria.h yields a warning.  A notice says that something could be
+ * improved or could not be determined.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(internal_clock_findings);
 
-/* Share of the run off the CPU that yields a notice, in percent. */
+/* A notice is issued if the process was off the CPU for this percentage of the run. */
 #define LOST_PERCENT		1.0
 
 /* Result of a check.  Commands in its texts are in backquotes. */

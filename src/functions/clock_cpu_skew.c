@@ -74,7 +74,7 @@ get_source(FunctionCallInfo fcinfo)
 		return skew_default_source();
 	source = arg_source(fcinfo, 0);
 
-	/* the background worker does not use this session's timing_clock_source */
+	/* the background worker on the other CPU lacks this session's settings */
 	if (strcmp(source->name, "instr_time") == 0)
 		source = clock_source_get(clock_source_for_explain());
 	if (source->kind == CLOCK_CPU_TIME)

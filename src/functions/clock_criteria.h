@@ -22,7 +22,7 @@
 /* Largest deviation of a clock's rate that NTP can cause, in ppm. */
 #define RATE_PPM			600.0
 
-/* Deviation of a stated frequency that yields a notice, in ppm. */
+/* Deviation of a stated TSC frequency from the calibrated one that yields a notice, in ppm. */
 #define FREQUENCY_PPM		100.0
 
 typedef enum Severity
@@ -57,7 +57,7 @@ typedef struct Facts
 	Faults		lags;
 	double		lost_percent;	/* share of the run off the CPU */
 
-	/* 0: the skew is not requested */
+	/* duration of comparing the CPUs' clocks; 0: not requested */
 	double		skew_duration_s;
 	char	   *why_no_skew;	/* NULL: the skew is known */
 	Skew		skew;
@@ -87,7 +87,7 @@ typedef struct Criterion
 	const char *detail;			/* may be NULL */
 } Criterion;
 
-/* Measures for duration_s seconds.  If "skew", a background worker measures the CPUs' skew. */
+/* Surveys the clocks for duration_s seconds.  If "skew", also compares the clocks of all CPUs. */
 extern Facts *clock_facts(double duration_s, bool skew);
 
 extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);

@@ -1,6 +1,6 @@
 /*
- * Fleets of servers: internal_clock_outlier_limits(), and internal_clock_fleet_connect() for
- * clock_fleet_ask().  The other functions for fleets are in the install script.
+ * Fleets of servers: computes limits of outliers, and connects to a server for clock_fleet_ask().
+ * The other functions for fleets are in the install script.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(internal_clock_outlier_limits);
 /* True if the timeout has requested the pending cancellation, not the user. */
 static volatile sig_atomic_t timed_out;
 
-/* Handler of the timeout.  Cancels the statement, unless the user has already done so. */
+/* Handler of the timeout for connecting.  Cancels the statement, unless the user has done so. */
 static void
 cancel_connecting(void)
 {

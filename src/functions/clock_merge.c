@@ -23,7 +23,7 @@ typedef struct MergeState
 	ExpandedObjectHeader header;
 	ClockSample sample;			/* all but the durations */
 	Tally		tally;
-	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
+	double		squared_error;	/* sum of (mean_margin_ns * total)^2 */
 	struct varlena *flat;		/* stored form; NULL: outdated */
 } MergeState;
 

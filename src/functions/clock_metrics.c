@@ -1,8 +1,8 @@
 /*
  * Implements the view clock_metrics and clock_metrics_text().
  *
- * Measures nothing.  Returns the findings of the worker that watches the clocks, the statistics of
- * plans, and the running statements.
+ * Measures nothing.  Returns what the background worker has observed of the clock, the statistics
+ * of plans, and the running statements.
  */
 #include "postgres.h"
 
@@ -42,8 +42,8 @@ PG_FUNCTION_INFO_V1(clock_metrics);
 #define WORST_NODES		10
 
 /*
- * A clock counts as watched if its latest interval is not older than LATE_INTERVALS intervals or
- * LATE_MS ms, whichever is longer.
+ * The clock counts as watched if the worker's latest interval (clocktiming.watch_interval) ended at
+ * most LATE_INTERVALS intervals or LATE_MS ms ago, whichever is longer.
  */
 #define LATE_INTERVALS	3
 #define LATE_MS			60000

@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* Memory per row of generate_series in a tuplestore, in bytes, just after its array has grown. */
 #define BYTES_PER_ROW		112
 
-/* Number of rows in a block of executions, which takes about 20 ms: several time slices. */
+/* Number of rows that a block of executions reads.  It takes about 20 ms, several time slices. */
 #define BLOCK_ROWS			500000
 
 /* Share of the duration that is spent on measuring the cost of a reading. */
@@ -78,8 +78,9 @@ typedef struct ExecutorTest
 } ExecutorTest;
 
 /*
- * Executes the workload in all modes.  Measures the cost of reading "clock" during reading_share of
- * the duration.  An error aborts the (sub)transaction, which removes the table and resets work_mem.
+ * Executes the workload at each level of instrumentation (mode).  Measures the cost of reading
+ * "clock" during reading_share of the duration.  An error aborts the (sub)transaction, which
+ * removes the table and resets work_mem.
  */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,

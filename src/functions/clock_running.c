@@ -29,8 +29,8 @@ typedef struct Running
 {
 	LiveImage  *image;
 	int			workers;
-	int		   *processes;		/* by node: how many processes executed it */
-	double	   *share_ns;		/* by node: sum of these processes' durations */
+	int		   *processes;		/* by place: how many processes executed it */
+	double	   *share_ns;		/* by place: sum of their durations */
 } Running;
 
 /* Returns whether the caller may see an execution, by the rule of pg_stat_activity. */

@@ -17,7 +17,7 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Number of batches that measure a clock's cost; share of the duration that all may take. */
+/* Number of batches that measure a clock's cost; share of the duration for those of all clocks. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
@@ -33,8 +33,9 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /*
  * Size, in ns, from which a step may be caused by timer interrupts.  There are at most 1000 of
  * these per second.  The scheduler acts at the same interrupts.  So a process that is off the CPU
- * for two of them sees two steps as one, possibly each time.  Such steps must be confirmed by
- * ATTENDED_SHARE.  Shorter steps need no confirmation, because enough of them are seen correctly.
+ * for two of them sees two steps as one, possibly each time.  Such a step counts only if
+ * ATTENDED_SHARE, below, confirms it.  Shorter steps need no confirmation, because enough of them
+ * are seen correctly.
  */
 #define TIMER_STEP_NS	500000.0
 

@@ -1,4 +1,4 @@
-/* Compares all clocks. */
+/* Surveys clocks: measures the cost of a reading, and compares them with a reference clock. */
 #ifndef CLOCKTIMING_CLOCK_SURVEY_H
 #define CLOCKTIMING_CLOCK_SURVEY_H
 

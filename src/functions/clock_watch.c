@@ -1,4 +1,4 @@
-/* Functions of clock_history and clock_events; internal_clock_page_sources() for clock_page(). */
+/* Functions of the views clock_history and clock_events, and one for clock_page(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -32,8 +32,8 @@ check_watched(void)
 }
 
 /*
- * Returns a copy of a ring's rows, oldest first, so that the lock is held only briefly.  Skips rows
- * of the future, which exist if the time of day was set back.
+ * Returns a copy of a ring buffer's rows, oldest first, so that the lock is held only briefly.
+ * Skips rows of the future, which exist if the time of day was set back.
  */
 static WatchRow *
 copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)

@@ -221,7 +221,7 @@ put_sums(Row *row, const WeightedSums *sums)
 												 TYPALIGN_DOUBLE)));
 }
 
-/* Adds the sums of a node.  If it is NULL, adds those of the whole plan as node 0. */
+/* Adds a node's sums, for clock_node_changes(); if it is NULL, those of the plan as node 0. */
 static void
 put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -286,8 +286,8 @@ sums_of(ArrayType *array)
 }
 
 /*
- * Compares the times before a snapshot with those after it.  If argument 2 is true, the second sums
- * include the first, which are therefore subtracted.
+ * Compares the times before a snapshot of the statistics with those after it.  If argument 2 is
+ * true, the second sums include the first, which are therefore subtracted.
  */
 Datum
 internal_clock_compare_sums(PG_FUNCTION_ARGS)

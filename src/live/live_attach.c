@@ -1,6 +1,6 @@
 /*
  * Selects the executions that are published in shared memory for clock_running, and installs
- * wrappers around their nodes' functions.
+ * wrappers around their nodes' functions, which count all calls and time some.
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
  * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
@@ -9,8 +9,8 @@
  * For all other executions, a timeout fires every few milliseconds.  When an execution has lasted
  * for clocktiming.live_after, the timeout's handler, check_executions(), replaces the functions of
  * its nodes by attach_now().  A signal handler may do this, because it only stores pointers, and
- * reads a tree of nodes that does not change during ExecutorRun().  The next call of a node then
- * executes attach_now(), which installs the wrappers.
+ * the tree of nodes that it reads does not change during ExecutorRun().  The next call of a node
+ * then executes attach_now(), which installs the wrappers.
  *
  * If the server instruments an execution, as for EXPLAIN ANALYZE, no wrappers are installed.  Then
  * check_executions() publishes the server's counters.
@@ -44,7 +44,7 @@
 /* Maximum number of nested executions.  Deeper ones are not published. */
 #define MOST_LEVELS		32
 
-/* Depth of a plan tree down to which arm_node() replaces the functions of nodes. */
+/* Depth of a plan tree down to which the timeout's handler replaces the functions of nodes. */
 #define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
@@ -60,7 +60,7 @@
 #define COST_PER_CALL	0.08
 
 /*
- * Sampling interval for nodes whose calls take varying times, and maximum overhead of timing in
+ * Largest sampling interval of nodes whose calls take varying times; maximum overhead of timing, in
  * percent.  Both keep the cost low, because nobody looks at most of the published executions.
  */
 #define LIVE_SAMPLING	1000
@@ -70,7 +70,7 @@ typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* if wrappers are installed; else NULL */
-	TimestampTz seen_at;		/* since when its duration counts; 0: not set */
+	TimestampTz seen_at;		/* from when its duration counts; 0: not set */
 	bool		attached;		/* is published already, or must not be */
 	ServerExecution *volatile server;	/* if the server instruments it; or
 										 * NULL */
@@ -286,7 +286,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* the first call of this function is not safe in a signal handler */
+	/* its first call would not be safe in a signal handler */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
@@ -326,8 +326,8 @@ is_cheap_to_count(const QueryDesc *desc)
 }
 
 /*
- * The rest of enter(), for an execution that is expected to be long, that the server instruments,
- * or whose ExecutorRun() is called again, as for a cursor.
+ * The part of the callback enter(), below, for an execution that is expected to be long, that the
+ * server instruments, or whose ExecutorRun() is called again, as for a cursor.
  */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)

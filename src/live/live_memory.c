@@ -30,7 +30,7 @@ typedef struct LiveSlot
 static LiveSlot *live_slots = NULL;
 static int	nlive_slots;
 
-/* Returns a number that suffices for all processes, some nested executions and some large plans. */
+/* Returns a number of slots for all processes, some nested executions and some large plans. */
 static int
 slots_wanted(void)
 {

@@ -24,7 +24,7 @@ typedef enum LiveState
 	LIVE_RUNNING,
 	LIVE_FINISHED,
 	LIVE_RESCANNING,			/* a rescan has ended the loop */
-	LIVE_UNKNOWN				/* was called only before the counters began */
+	LIVE_UNKNOWN				/* was called only before counting began */
 } LiveState;
 
 /* A plan node as it was planned.  The place of a node is its number in EXPLAIN's order, from 0. */
@@ -35,7 +35,7 @@ typedef struct LiveNode
 	int16		depth;			/* number of nodes above it */
 	int16		tag;			/* NodeTag of the Plan */
 
-	/* offsets in LiveChunk.names; 0: none */
+	/* offsets of names in the slot's LiveChunk.names; 0: none */
 	int16		type;
 	int16		relation;
 	int16		index;
@@ -57,7 +57,7 @@ typedef struct LiveCounts
 	float		scanned;		/* share of a relation that a sequential scan
 								 * has read in this loop; NAN: unknown */
 
-	/* values of state, scanned and batch when the counters began */
+	/* values of state, scanned and batch when counting began */
 	LiveState	first_state;
 	float		first_scanned;
 	int			first_batch;
@@ -79,7 +79,7 @@ typedef struct LiveCounts
 /* An execution in one process.  Its first slot has the header. */
 typedef struct LiveHeader
 {
-	int			nslots;			/* number; 0: not an execution's first slot */
+	int			nslots;			/* number of slots; 0: not the first slot */
 	int			slots[LIVE_CHUNKS]; /* indexes of its slots */
 	int			pid;			/* 0: sum of parallel workers that have ended */
 	int			leader_pid;		/* leader of a parallel worker; else 0 */
@@ -96,7 +96,7 @@ typedef struct LiveHeader
 								 * of a cursor */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
-	int			nnodes;			/* of the plan; 0: too many for the slots */
+	int			nnodes;			/* nodes; 0: more than the slots can hold */
 } LiveHeader;
 
 /* A slot's part of the plan. */
@@ -114,8 +114,8 @@ typedef struct LiveChunk
 typedef struct LiveImage
 {
 	LiveHeader	header;
-	LiveCounts *before;			/* counts of earlier workers in these slots,
-								 * indexed by place; or NULL */
+	LiveCounts *before;			/* counts that ended workers have left in these
+								 * slots, indexed by place; or NULL */
 	double		before_ns;		/* run_ns of these workers */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;

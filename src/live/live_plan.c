@@ -17,7 +17,7 @@
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
 
-/* A node that find_node() has visited. */
+/* A visited node of the plan. */
 typedef struct FoundNode
 {
 	PlanState  *state;
@@ -52,7 +52,7 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/* Adds a node and the nodes below it, in the order in which plan_attach.c assigns places. */
+/* Adds a node and those below it to the search, in order of place, as plan_attach.c does. */
 static bool
 find_node(PlanState *node, void *context)
 {

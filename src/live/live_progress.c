@@ -240,7 +240,7 @@ walk_inputs(ProgressWalk *walk, int place)
 	return share(done, cost);
 }
 
-/* Returns the share of a sort's work from its shares of input and output rows. */
+/* Returns the share of a sort's work that is done, from its shares of input and output rows. */
 static double
 sort_work(const LiveNode *node, double input, bool returns, double input_rows, double output)
 {

@@ -30,7 +30,7 @@ typedef struct NodeCall
 	int64		number;			/* NodeTiming.calls during the call */
 	uint64		seen;			/* time of the first publication during the
 								 * call, in ticks; 0: no call */
-	double		known;			/* value of NodeTiming.known at that time */
+	double		known;			/* NodeTiming.known (exact time) at "seen" */
 } NodeCall;
 
 typedef struct LiveExecution
@@ -86,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* first due after a tenth of the interval: later calls may be long */
+	/* first due after a tenth of the interval, because calls may be long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -99,7 +99,7 @@ live_end(QueryTiming *query)
 	query->live = NULL;
 }
 
-/* Marks, by plan_node_id, the nodes being called: those above t, and t if its call begins. */
+/* Returns which nodes (by plan_node_id) are in a call: those above t, and t if its call begins. */
 static bool *
 nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 {
@@ -161,7 +161,7 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
-/* Prevents that record_estimate() adds a copy's times to the sums of a shared subplan's callers. */
+/* Prevents that the times in a copy are added to the sums of nodes that call a shared subplan. */
 static void
 forget_uses(CallClass *class)
 {
@@ -169,7 +169,7 @@ forget_uses(CallClass *class)
 		class->samples[i].use = NULL;
 }
 
-/* A NodeRecorder that estimates the times so far.  "in_call" is the result of nodes_in_call(). */
+/* Callback of node_timing_record(): estimates times so far.  "in_call" is from nodes_in_call(). */
 static void
 estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 {
@@ -182,7 +182,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		forget_uses(&copy.samples->first);
 		forget_uses(&copy.samples->later);
 	}
-	/* record_estimate() would end the loop if the kind were NODE_UNTIMED */
+	/* for NODE_UNTIMED, record_estimate() would end the node's current loop */
 	if (t->kind == NODE_UNTIMED)
 		copy.kind = NODE_WHOLE;
 	else if (t->kind == NODE_WHOLE)
@@ -415,7 +415,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* without off_ticks, like the readings that publish_due is compared with */
+	/* publish_due is compared with readings minus off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

@@ -1,4 +1,4 @@
-/* Publishes the counters and times of executions whose nodes have wrappers (call_wrapper.c). */
+/* Publishes executions whose nodes have wrappers, which count and time calls (call_wrapper.h). */
 #ifndef CLOCKTIMING_LIVE_PUBLISH_H
 #define CLOCKTIMING_LIVE_PUBLISH_H
 
@@ -10,19 +10,19 @@
 extern int	live_interval_ms;
 
 /*
- * Occupies slots for an execution whose wrappers are installed, and publishes its plan.  "own"
- * means that it is timed only in order to be published.
+ * Occupies slots of live_memory.h for an execution whose wrappers are installed, and publishes its
+ * plan.  "own" means that it is timed only in order to be published.
  */
 extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
 
-/* Callbacks of ExecutionWatcher. */
+/* Callbacks of ExecutionWatcher (query_timing.h). */
 extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
 
 /* If a publication is due, makes the next call of a node publish.  A signal handler calls it. */
 extern void live_remind(QueryTiming *query);
 
-/* Returns the published execution of this QueryDesc, or NULL.  Sets *own as in live_begin(). */
+/* Returns the published execution of this QueryDesc, or NULL.  Sets *own, see live_begin(). */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
 /*

@@ -7,7 +7,7 @@
 
 typedef struct ServerExecution ServerExecution;
 
-/* Publishes the plan of an execution; returns NULL if no slot is free. */
+/* Publishes the plan of an execution; returns NULL if no slot (live_memory.h) is free. */
 extern ServerExecution *server_begin(const QueryDesc *desc, int level, TimestampTz started_at);
 
 /* Returns the published execution of this QueryDesc, or NULL. */

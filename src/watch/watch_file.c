@@ -1,4 +1,4 @@
-/* Writes and reads the history.  The history starts empty if the file is invalid. */
+/* Writes and reads the clock's history.  If the file is invalid, the history starts empty. */
 #include "postgres.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #define WATCH_INVALID	WATCH_FILE ".invalid"
 #define WATCH_MAGIC		0x43545754
 
-/* Version of the file's layout.  Must be increased when the meaning of a structure changes. */
+/* Version of the file's layout.  Increase it if a stored structure changes but keeps its size. */
 #define WATCH_LAYOUT	2
 
 typedef struct WatchHeader
@@ -27,7 +27,7 @@ typedef struct WatchHeader
 
 static const WatchHeader header = {WATCH_MAGIC, WATCH_LAYOUT, sizeof(WatchState), sizeof(WatchRow)};
 
-/* Writes the rows of a ring, oldest first. */
+/* Writes the rows of a ring buffer, oldest first. */
 static void
 write_ring(CheckedWriter *writer, const WatchRing *ring, const WatchRow *rows, int size)
 {
@@ -44,7 +44,7 @@ watch_save(void)
 	WatchState *state = &watch_store->state;
 	CheckedWriter writer;
 
-	/* even if the write fails, so that the write is not repeated at once */
+	/* cleared even if the write fails, so that it is not repeated at once */
 	watch_store->unsaved = false;
 	checked_write_begin(&writer, WATCH_FILE);
 	checked_write(&writer, &header, sizeof(header));

@@ -1,8 +1,10 @@
-/* The file pg_stat/clocktiming.watch, with the history of the watched clock. */
+/* Saves watch_store, the clock's history in shared memory, in pg_stat/clocktiming.watch. */
 #ifndef CLOCKTIMING_WATCH_FILE_H
 #define CLOCKTIMING_WATCH_FILE_H
 
-/* Writes watch_store to the file.  Needs no lock, because only the worker may call it. */
+/*
+ * Writes the file without a lock, as only the background worker calls this or changes watch_store.
+ */
 extern void watch_save(void);
 
 /* Reads the file into watch_store at server start, before other processes use watch_store. */

@@ -8,17 +8,17 @@
 #include "compat.h"
 #include "watch/watch_judge.h"
 
-/* A stolen-time event begins above the first percentage and ends below the second one. */
+/* An event of stolen CPU time begins above the first percentage and ends below the second one. */
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
 /* Weight of the latest interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/* A rate event ends when the deviation falls below this fraction of its initial threshold. */
+/* A rate event ends when the deviation falls below this fraction of the one at which it begins. */
 #define RATE_ENDS			0.5
 
-/* Number of successive intervals that begin a synchronisation event or end a step event. */
+/* Unsynchronised intervals in a row that begin an event; intervals without a step that end one. */
 #define IN_A_ROW			2
 
 /* Shortest suspension, in s, and smallest change of the time of day, in us, that are reported. */
@@ -44,7 +44,7 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
-/* State of the worker, which is lost when the worker restarts. */
+/* State of the background worker, which is lost when it restarts. */
 static bool was_synchronised;	/* at some time since the worker started */
 static int	unsynchronised_run; /* intervals since the latest synchronised one */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
@@ -52,7 +52,7 @@ static double usual_stolen;		/* moving average outside of stolen events */
 static double usual_rate_ppm;	/* latest rate outside of rate events */
 static TimestampTz rate_from;	/* beginning of the latest ended rate event */
 static TimestampTz rate_to;		/* end of that event */
-static int	hops_without_skew;	/* comparisons since the latest skew */
+static int	hops_without_skew;	/* comparisons of CPUs since the latest skew */
 static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
 static int	calm_run[WATCH_WHATS];	/* intervals since that step */
 static bool time_is_known;		/* watch_judge_time() was called before */
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name.  If it is the name from before the open event, only ends that event. */
+/* Reports a changed name, or, if it is the name from before the open event, ends that event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)
@@ -250,7 +250,7 @@ is_of_rate(const WatchStep *step)
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
-/* Begins an event at a first step.  Later steps prolong it, until end_steps() ends it. */
+/* Begins an event at a first step.  Later steps prolong it, until some intervals have no step. */
 static void
 judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
 {
@@ -274,7 +274,7 @@ watch_judge_observation(const WatchObservation *observed)
 static void
 end_steps(WatchWhat what, TimestampTz now)
 {
-	/* waits for one interval more, because the first one may contain the step */
+	/* the first interval may contain the step, so one more must pass */
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
 

@@ -1,4 +1,4 @@
-/* Detects changes of the watched clock, and reports them as events in watch_store and the log. */
+/* Detects changes of the clock that EXPLAIN ANALYZE reads; stores and logs them as events. */
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 

@@ -25,7 +25,7 @@
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/* Maximum number of brackets for a ReferencePair, and width in ns that is narrow enough. */
+/* Maximum number of brackets per comparison with the reference clock; width in ns that suffices. */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
@@ -33,14 +33,14 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Largest unreported errors of a rate: of the system clock, which NTP steers, and of a counter. */
+/* Largest rates that are no event: of the system clock, which NTP steers, and of a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
 /* Number of observations whose times are kept, because jumps_add() finds steps with a delay. */
 #define PAST_OBSERVATIONS		32
 
-/* Number of other CPUs compared per interval, and smallest reported difference in ns. */
+/* Number of comparisons of CPUs' clocks per interval, and smallest reported difference in ns. */
 #define HOPS			4
 #define SKEW_NS			100.0
 
@@ -51,11 +51,12 @@ typedef struct Watching
 	SamplerRun	sampler;
 	Jumps		jumps;
 	int64		number;			/* number of observations so far */
-	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring, by number */
+	TimestampTz observed_at[PAST_OBSERVATIONS]; /* ring buffer, by number */
 	WatchStep	warp;			/* latest warp, if not reported yet */
 	WatchStep	lag;			/* latest lag, if not reported yet */
-	int64		step_number;	/* interval of the latest step found; or 0 */
-	unsigned int hop;			/* turn for cpu_hop() */
+	int64		step_number;	/* number of the first observation after the
+								 * step found just now; 0: none found */
+	unsigned int hop;			/* argument "turn" of cpu_hop() */
 	ReferencePair last;			/* previous observation */
 	double		warm_ns;		/* latest cost of a reading */
 	double		rates[RATE_OBSERVATIONS];	/* in ppm, latest first */
@@ -107,7 +108,7 @@ watch_find_machine(WatchMachine *machine)
 	strlcpy(machine->reads, clock_source_reads(source_in_use()), sizeof(machine->reads));
 }
 
-/* Callback of jumps_add(): remembers that an interval has a step. */
+/* Callback of jumps_add(): remembers that the clock had a step between two observations. */
 static void
 found_step(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
@@ -121,7 +122,7 @@ found_step(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	watching.step_number = interval->number;
 }
 
-/* Called after jumps_add().  Moves a step to *report unless it continues in this interval. */
+/* Moves a step to *report, unless jumps_add() has just found or prolonged it. */
 static void
 report_step(WatchStep *step, bool ahead, WatchStep *report)
 {
@@ -135,7 +136,7 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 		step->ns = fabs(jumps->event_ns);
 		return;
 	}
-	/* a step of size 0 was explained by a backward step of readings */
+	/* the size is 0 if a backward step explains the lag */
 	if (step->ns > 0)
 		*report = *step;
 	memset(step, 0, sizeof(*step));
@@ -270,10 +271,10 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* backward_max lacks the time between the two readings of the step */
+		/* backward_max lacks the time between the step's two readings */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
-		/* leaves out time for which the process was stopped */
+		/* a longer time shows that the process was stopped; it is left out */
 		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
@@ -320,7 +321,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares the clocks of CPUs.  Compares again after a difference, which a step may have caused. */
+/* Compares clocks of CPUs.  Repeats a comparison that finds a difference, in case of a step. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

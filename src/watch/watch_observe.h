@@ -1,7 +1,7 @@
 /*
- * Observes the watched clock.  An interval (clocktiming.watch_interval) has several observations of
- * a fraction of a millisecond each, so that a short slowdown of the processor does not count as a
- * change of the clock.
+ * The background worker's observations of the watched clock, the one that EXPLAIN ANALYZE reads.
+ * An interval (clocktiming.watch_interval) has several observations of a fraction of a millisecond
+ * each, so that a short slowdown of the processor does not count as a change of the clock.
  */
 #ifndef CLOCKTIMING_WATCH_OBSERVE_H
 #define CLOCKTIMING_WATCH_OBSERVE_H
@@ -13,7 +13,7 @@
 
 extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 
-/* A step of the clock. */
+/* A backward step, warp or lag of the clock (doc/glossary.md). */
 typedef struct WatchStep
 {
 	bool		seen;			/* there was a step */
@@ -21,7 +21,7 @@ typedef struct WatchStep
 	double		ns;				/* size of the step */
 } WatchStep;
 
-/* Results of an observation.  Warps and lags are found some observations later. */
+/* Results of an observation.  Warps and lags are reported some observations after they occur. */
 typedef struct WatchObservation
 {
 	TimestampTz at;
@@ -33,7 +33,7 @@ typedef struct WatchObservation
 	bool		rate_known;		/* the latest observations agree */
 	TimestampTz rate_since;		/* time of the first of these observations */
 	double		rate_ppm;
-	double		steered_ppm;	/* largest rate that is not reported */
+	double		steered_ppm;	/* largest rate that is no event */
 } WatchObservation;
 
 /* Results of an interval that are not part of its WatchRow. */
@@ -42,7 +42,7 @@ typedef struct WatchFindings
 	TimestampTz ended_at;		/* end of the interval */
 	double		suspended_s;	/* time for which the machine was suspended */
 	int			cpus;			/* number of CPUs that the worker may use */
-	int			hops;			/* number of comparisons with another CPU */
+	int			hops;			/* number of comparisons of CPUs' clocks */
 	CpuHop		skewed;			/* comparison with the largest difference */
 	double		skew_ns;		/* that difference; below 0: other CPU behind */
 } WatchFindings;
@@ -61,7 +61,7 @@ extern void watch_move_times(int64 set_us);
 
 extern void watch_observe(WatchObservation *observed);
 
-/* Summarises the observations of the interval, and starts the next one. */
+/* Summarises the observations of the interval, and starts the next interval. */
 extern void watch_end_interval(WatchRow *row, WatchFindings *findings);
 
 #endif							/* CLOCKTIMING_WATCH_OBSERVE_H */

@@ -8,7 +8,7 @@
 #include "core/reference.h"
 #include "watch/watch_store.h"
 
-/* Precision of durations after neighbours were merged, in significant bits. */
+/* Precision of a row's durations, in significant bits, if neighbouring ones were merged. */
 #define MERGED_BITS	4
 
 WatchStore *watch_store = NULL;
@@ -97,8 +97,8 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 
 /*
  * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair for which
- * the relative difference, multiplied by the lower count, is smallest.  Keeps the more frequent
- * one.
+ * the relative difference, multiplied by the lower count, is smallest.  The more frequent duration
+ * of the pair remains.
  */
 static int
 merge_neighbours(TallyEntry *entries, int n)
@@ -218,8 +218,8 @@ truncated(TimestampTz at, int64 unit)
 
 /*
  * Merges an interval into the row of its minute or hour, or adds that row.  After the time of day
- * was set back, some rows are in the future.  When the time reaches them, they are out of date, so
- * their watched_s becomes 0.
+ * was set back, there are rows whose time is yet to come.  When it has passed, their watched_s
+ * becomes 0, because they are from before the change.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)

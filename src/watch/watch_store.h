@@ -1,7 +1,8 @@
 /*
- * The history of the watched clock in shared memory.  There is a row per minute of the last day and
- * per hour of the last 400 days, 4.2 MB in all.  Only the worker changes the history, while it
- * holds the lock exclusively.  Other processes copy rows.
+ * The history of the clock that EXPLAIN ANALYZE reads, in shared memory.  It has a row per minute
+ * of the last day and per hour of the last 400 days, 4.2 MB in all.  Only the worker
+ * (watch_worker.h) changes the history, while it holds the lock exclusively.  Other processes copy
+ * rows.
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H
@@ -18,10 +19,10 @@
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
-/* Number of elements of WatchStore.totals, one for each clock source. */
+/* Maximum number of clock sources with WatchTotals: those that EXPLAIN ANALYZE has read. */
 #define WATCH_SOURCES	4
 
-/* Maximum number of distinct durations in a row.  If there are more, the nearest are merged. */
+/* Maximum number of distinct durations in a WatchRow.  Above it, the nearest are merged. */
 #define WATCH_DURATIONS	24
 
 /* The machine and its clock.  An unknown text is empty. */
@@ -54,13 +55,13 @@ typedef struct WatchRow
 	double		stolen_percent; /* mean stolen share of all CPUs' time */
 	double		off_cpu_percent;	/* mean share of the observations' time
 									 * for which the worker was off the CPU */
-	double		skew_ns;		/* largest difference between CPUs; 0: none */
+	double		skew_ns;		/* largest difference of CPUs' clocks, or 0 */
 	double		offset_us;		/* latest offset by adjtimex() */
 	double		max_error_us;	/* largest maxerror by adjtimex() */
 	double		frequency_ppm;	/* latest frequency correction by adjtimex() */
 	int32		synchronised;	/* intervals with a synchronised clock */
 	int32		sync_known;		/* intervals with known synchronisation */
-	int32		backward_steps; /* findings: see core/sampler.h */
+	int32		backward_steps; /* numbers of findings, see doc/glossary.md */
 	int32		warps;
 	int32		lags;
 	int32		gaps;
@@ -94,7 +95,7 @@ typedef enum WatchWhat
 typedef struct WatchEvent
 {
 	TimestampTz at;
-	TimestampTz ended_at;		/* 0: the event is open */
+	TimestampTz ended_at;		/* 0: not ended, the event is open */
 	int32		what;			/* a WatchWhat */
 	char		before[80];		/* value before the event */
 	char		after[80];		/* value after it began */
@@ -108,7 +109,7 @@ typedef struct WatchRing
 	int32		next;			/* index of the next element to write */
 } WatchRing;
 
-/* The part of the history that the file stores as one block. */
+/* The history without rows.  The file (watch_file.h) stores it as one block. */
 typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
@@ -125,7 +126,7 @@ typedef struct WatchState
 	WatchMachine machine[WATCH_MACHINES];
 } WatchState;
 
-/* Findings per clock source since the server started. */
+/* Numbers of findings per clock source since the server started. */
 typedef struct WatchTotals
 {
 	char		source[16];		/* empty: unused element */
@@ -138,8 +139,8 @@ typedef struct WatchTotals
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	bool		unsaved;		/* the file lacks an event */
-	uint64		latest_ns;		/* end of "latest", by reference_ns(); or 0 */
+	bool		unsaved;		/* an event is not in the file yet */
+	uint64		latest_ns;		/* end of "latest" (reference_ns()); 0: none */
 	WatchRow	latest;			/* row of the latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
@@ -147,12 +148,12 @@ typedef struct WatchStore
 	WatchRow	hour[WATCH_HOURS];
 } WatchStore;
 
-/* NULL if the clocks are not watched. */
+/* NULL unless the background worker is registered. */
 extern WatchStore *watch_store;
 
 extern const char *const watch_what_names[WATCH_WHATS];
 
-/* Returns the index of element i of a ring (0: the oldest one), whose array has this size. */
+/* Returns the array index of a ring's element i (0: oldest).  "size" is the length of the array. */
 extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
 /* Returns the current machine; NULL: not known yet. */

@@ -24,9 +24,9 @@
 
 #define INTERVAL_DEFAULT_MS	10000
 #define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	60000	/* one minute: a row of the history */
+#define INTERVAL_MOST_MS	60000	/* one minute: period of a history row */
 
-/* Time between two writes of the file, in ms; if an event is unsaved, in watch intervals. */
+/* Time between two writes of the history's file: in ms; if an event is unsaved, in intervals. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 
@@ -66,7 +66,7 @@ watch_register(void)
 	BackgroundWorker worker;
 	const void *latest = BackgroundWorkerList.head.next;
 
-	/* the server that pg_upgrade starts is not watched */
+	/* while pg_upgrade runs the server, its clock is not watched */
 	if (!watch_on || IsBinaryUpgrade)
 		return;
 	memset(&worker, 0, sizeof(worker));
@@ -112,7 +112,7 @@ watch_shmem_init(void)
 		watch_load();
 }
 
-/* Sleeps, and reloads the configuration if asked to; returns false if the worker must exit. */
+/* Sleeps, and reloads the configuration after SIGHUP; returns false if the worker must exit. */
 static bool
 sleep_ms(long ms)
 {

@@ -1,9 +1,9 @@
-/* The background worker that watches the clocks. */
+/* The background worker that observes the server's clock and keeps its history. */
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
 extern bool watch_registered;	/* the worker is registered */
-extern bool watch_lacks_slot;	/* it is not: max_worker_processes is too low */
+extern bool watch_lacks_slot;	/* it is not registered for lack of a slot */
 
 extern void watch_define_settings(void);
 
