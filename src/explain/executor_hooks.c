@@ -308,9 +308,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
+
 	/*
-	 * "whole" is false for a scrollable cursor, which may be moved again after
-	 * its end
+	 * "whole" is false for a scrollable cursor, which may be moved again
+	 * after its end
 	 */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags &

@@ -95,8 +95,8 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errhint("Leave TIMING out.")));
 
 	/*
-	 * no effect if another extension explains: no hook is called at the end of
-	 * its EXPLAIN
+	 * no effect if another extension explains: no hook is called at the end
+	 * of its EXPLAIN
 	 */
 	if (!expected)
 	{
