@@ -1,4 +1,4 @@
-/* Measures the costs of calls of a dummy node: calls not counted, only counted, and timed. */
+/* Calibration: measures costs of calls of a dummy node that are not counted, counted, or timed. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -249,7 +249,7 @@ call_cost(bool all_timed)
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
 
-		/* while this backend calibrates, others use the old calibration */
+		/* while this backend calibrates, other backends use the old result */
 		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);

@@ -12,8 +12,8 @@
  * Factors by which a node's interval_spread is multiplied after each interval between two timed
  * calls: SPREAD_UP if the interval deviates from its expected length by more than interval_spread,
  * else SPREAD_DOWN.  Their product is about 1, so interval_spread converges to the median
- * deviation, within few intervals.  If every fifth interval contained a long call, a quantile above
- * 80 % would measure the long calls instead.
+ * deviation, within few intervals.  Higher quantiles may depend on long calls: if every fifth
+ * interval contains one, those above 80 % do.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
@@ -175,7 +175,7 @@ take_samples(NodeTiming *t, CallClass *class, double *ticks)
 	return n;
 }
 
-/* Passes a batch of timed calls to the policy, which may change the sampling interval. */
+/* Passes a batch of timed calls to sampling_policy.c, which may change the sampling interval. */
 static pg_noinline void
 use_samples(NodeTiming *t, CallClass *class)
 {
@@ -255,8 +255,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Ends sampling of a class.  After the first batches, of which every call was timed, the rest may
- * be so few calls that none was timed.  They are assumed to be as long as those of the batches.
+ * Ends sampling of a class.  At first, every call was timed.  The calls after that may be so few
+ * that none was timed.  They are assumed to be as long as the timed ones.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)

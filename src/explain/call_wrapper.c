@@ -1,9 +1,9 @@
 /*
  * Wrapper around a node's ExecProcNode function: counts all calls and times some.  A node with a
  * wrapper has its Instrumentation in a NodeTiming: its "instrument" points to NodeTiming.instr.
- * Its ExecProcNode is counted_call(), or counted_call_unseen() if the results of calls need not be
- * checked.  Both usually count the call and call the node's own function. due_call() handles a call
- * that begins a loop or is to be timed.
+ * Its ExecProcNode is counted_call(), or counted_call_unseen() if the wrapper need not know whether
+ * calls return a row.  Both usually count the call and call the node's own function. due_call()
+ * handles a call that begins a loop or is to be timed.
  */
 #include "postgres.h"
 
@@ -72,10 +72,11 @@ find_node_timing(const PlanState *node)
 }
 
 /*
- * Returns a node's NodeTiming if the node belongs to the current execution and has this kind of
- * wrapper, else NULL.  Other extensions save and restore nodes' functions.  So a wrapper may be
- * called for a node to which it does not belong.  "instrument" may then not be part of a
- * NodeTiming, so its address is checked before it is dereferenced.
+ * Returns a node's NodeTiming if the node belongs to the current execution, and its wrapper checks
+ * the results of calls (with "unseen": does not check them), else NULL.  Other extensions save and
+ * restore nodes' functions.  So a wrapper may be called for a node to which it does not belong.
+ * "instrument" may then not be part of a NodeTiming, so its address is checked before it is
+ * dereferenced.
  */
 static inline NodeTiming *
 own_node_timing(const PlanState *node, bool unseen)
@@ -127,8 +128,8 @@ call_other(PlanState *node)
 /*
  * Temporary wrapper of a parallel Hash Join directly below Gather.  Gather's first call makes the
  * server replace the Hash Join's wrapper by a function of the server, which then times the Hash
- * Join's first call.  During that call, begin() of a node below notices this, and installs
- * resumed_call().  At the second call, resumed_call() installs the usual wrapper.
+ * Join's first call.  A node below, whose first call is during that call, notices this in begin(),
+ * and installs resumed_call().  At the second call, resumed_call() installs the usual wrapper.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -199,7 +200,7 @@ server_call_function(const PlanState *node)
 	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
 }
 
-/* Called at a node's first call.  Reinstalls replaced wrappers of nodes below and above it. */
+/* Called at a node's first call.  Reinstalls wrappers that were replaced below and above it. */
 static void
 begin(NodeTiming *t)
 {
@@ -207,8 +208,8 @@ begin(NodeTiming *t)
 	check_stack_depth();
 
 	/*
-	 * if the timer is on, it was only for the case that the wrapper is never
-	 * called, see record_server_calls()
+	 * a parallel Hash Join's timer is on, in case its wrapper is replaced,
+	 * see resumed_call()
 	 */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
@@ -361,7 +362,7 @@ first_call(PlanState *node, NodeTiming *t)
 	return slot;
 }
 
-/* Adds the time between the root's latest timed call and the call that begins now. */
+/* Adds the time from the end of the root's latest timed call to the call that begins now. */
 static pg_noinline void
 record_time_between_calls(NodeTiming *t)
 {
@@ -402,7 +403,7 @@ due_call(PlanState *node)
 		draw_later(t);
 
 	/*
-	 * resumed_call() or live_remind() has set next_due to 0, so that
+	 * resumed_call() or live_publish.c has set next_due to 0, so that
 	 * due_call() handles this call
 	 */
 	else if (next_due(t) == 0)
@@ -420,10 +421,10 @@ due_call(PlanState *node)
 
 /*
  * Fast path: counts a call that begins a loop.  Returns false if due_call() must handle the call.
- * first_skip is 0 if the call is to be timed, if it is the node's very first one, in which some
- * nodes rescan themselves, or if loops are not detected.  If a loop is active, the call may belong
- * to that loop.  With INPUT_IF_BEGUN, end_loop() must first count the call that ended the previous
- * loop, if the wrapper has not noticed it.
+ * first_skip is 0 in three cases: the call is to be timed; it is the node's very first one, in
+ * which some nodes rescan themselves; or loops are not detected, with INPUT_ENDED_BY_MATCH.  If a
+ * loop is active, the call may belong to that loop.  With INPUT_IF_BEGUN, end_loop() must first
+ * count the call that ended the previous loop, if the wrapper has not noticed it.
  */
 static inline bool
 count_first_call(NodeTiming *t)

@@ -4,19 +4,19 @@
 
 #include "explain/query_timing.h"
 
-/* Returns the wrapper.  "unseen": the wrapper that does not check the results of calls. */
+/* Returns the wrapper.  "unseen": the one that does not check whether a call returned a row. */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
-/* Returns whether a node's function is the server's own, without instrumentation. */
+/* Returns whether a node's ExecProcNode is neither a wrapper nor the server's instrumentation. */
 extern bool has_server_function(const PlanState *node);
 
 /*
  * Returns the function that the server sets as a node's ExecProcNode after its first call, with or
- * without instrumentation.  A signal handler may call this, except for the first time in a session.
+ * without instrumentation.  A signal handler must not make the session's first call of this.
  */
 extern ExecProcNodeMtd server_call_function(const PlanState *node);
 
-/* Replaces a node's function by its wrapper, according to t->seen and t->uses. */
+/* Replaces a node's ExecProcNode by the wrapper that members of "t", such as "seen", require. */
 extern void install_wrapper(NodeTiming *t);
 
 /*
@@ -26,7 +26,7 @@ extern void install_wrapper(NodeTiming *t);
 extern void wrappers_register(QueryTiming *query, void *timings, Size size);
 extern void wrappers_forget(QueryTiming *query);
 
-/* Registers or unregisters a single NodeTiming, for calibration. */
+/* Registers or unregisters a single NodeTiming, with which the cost of wrappers is measured. */
 extern void wrappers_use(NodeTiming *t, bool use);
 
 #endif							/* CLOCKTIMING_CALL_WRAPPER_H */

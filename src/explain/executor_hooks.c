@@ -1,6 +1,6 @@
 /*
- * The first ExecutorRun() of an execution decides whether it is timed, because by then the
- * ExecutorStart hooks of all extensions have set instrument_options.
+ * The hook of an execution's first ExecutorRun() decides whether the execution is timed, because by
+ * then the ExecutorStart hooks of all extensions have set instrument_options.
  */
 #include "postgres.h"
 
@@ -185,7 +185,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* calibrates first, so that no timed execution includes calibration */
+	/* calibration of timing must not be part of the timed execution */
 	if (asked || drawn.nodes)
 		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
@@ -308,9 +308,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
+
 	/*
-	 * "whole" is false for a scrollable cursor, which may be moved again after
-	 * its end
+	 * "whole" is false for a scrollable cursor, which may be moved again
+	 * after its end
 	 */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags &
@@ -524,10 +525,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/*
-	 * hooked_ProcessUtility() sets explain_at_work, which option_validate()
-	 * needs
-	 */
+	/* sets explain_at_work, without which EXPLAIN's options have no effect */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

@@ -12,14 +12,14 @@
 
 #include "explain/node_timing.h"
 
-/* Whether and how an execution is timed for the statistics of plans.  Set by draw(), see below. */
+/* Whether and how an execution is timed for the statistics of plans; set by a draw() function. */
 typedef struct ExecutionDraw
 {
 	double		weight;			/* executions it represents; 0: not drawn */
-	double		failed_weight;	/* weight if the execution fails */
+	double		failed_weight;	/* likewise, if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of draw() */
-	uint64		class;			/* private to the execution sampler */
+	uint64		class;			/* used only by the module with draw() */
 	uint64		queryid;
 	uint64		planid;
 	Oid			userid;
@@ -43,15 +43,16 @@ typedef struct TimedExecution
 } TimedExecution;
 
 /*
- * Callbacks of the module that times a random sample of all executions. passes() and draw() are
- * called before an execution's first ExecutorRun(), finished() after its ExecutorFinish(), and
- * failed() during transaction abort after an error.
+ * Callbacks of the module that times a random sample of all executions for the statistics of plans.
+ * passes() and draw() are called before an execution's first ExecutorRun(), finished() after its
+ * ExecutorFinish(), and failed() during transaction abort after an error.
  */
 typedef struct ExecutionSampler
 {
-	bool		(*passes) (const QueryDesc *desc);	/* if the execution is not
-													 * drawn, counts it and
-													 * returns true */
+	bool		(*passes) (const QueryDesc *desc);	/* if draw() need not be
+													 * called, counts the
+													 * execution and returns
+													 * true */
 	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
 	double		max_overhead;	/* limit of an execution's overhead, in
 								 * percent */
@@ -59,13 +60,13 @@ typedef struct ExecutionSampler
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;
 
-/* NULL if no module samples executions. */
+/* NULL if no such module is active. */
 extern const ExecutionSampler *execution_sampler;
 
-/* Installs the hooks.  Also called by the module that sets execution_sampler. */
+/* Installs the hooks.  The module that sets execution_sampler calls this, too. */
 extern void executor_hooks_take(void);
 
-/* Defines the settings, including those of EXPLAIN and of parallel workers. */
+/* Defines all settings for timing the server's executions. */
 extern void executor_hooks_init(void);
 
 #endif							/* CLOCKTIMING_EXECUTOR_HOOKS_H */

@@ -1,8 +1,8 @@
 /*
  * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD exist on PostgreSQL 18 and later.  With
- * CLOCK_SAMPLING, es->timing is off while the plan is executed, so that the server only counts
- * rows.  It is on while the plan is printed.  On 18 and later, EXPLAIN's hooks print the margins;
- * before, explain_output.c inserts them.
+ * CLOCK_SAMPLING, timing is off in the ExplainState while the plan is executed, so that the server
+ * only counts rows.  It is on while the plan is printed.  On 18 and later, EXPLAIN's hooks print
+ * the margins of times; before, explain_output.c inserts them.
  */
 #include "postgres.h"
 
@@ -95,8 +95,8 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errhint("Leave TIMING out.")));
 
 	/*
-	 * no effect if another extension explains: no hook is called at the end of
-	 * its EXPLAIN
+	 * no effect if another extension explains: no hook is called at the end
+	 * of its EXPLAIN
 	 */
 	if (!expected)
 	{
@@ -113,7 +113,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!buffers_given)
 		es->buffers = false;
 
-	/* calibrates before EXPLAIN starts its timers */
+	/* calibrates the cost of timing before EXPLAIN starts its timers */
 	(void) node_timing_prepare(option->options.sampling == 1, false);
 	es->timing = false;
 	need_executor_hooks();
@@ -194,8 +194,8 @@ take_hooks(void)
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
 /*
- * Sets the markers that explain_output.c replaces by lines of the nodes.  Sets none if EXPLAIN
- * itself prints WAL usage, because markers are printed as WAL usage.
+ * Sets markers: numbers in the output that explain_output.c replaces by the nodes' margins.  Sets
+ * none if EXPLAIN itself prints WAL usage, because markers are printed as WAL usage.
  */
 void
 explain_option_finished(void)

@@ -1,4 +1,4 @@
-/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (PostgreSQL 18+), and printed margins. */
+/* Options of EXPLAIN (PostgreSQL 18 and later), and the setting clocktiming.show_margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
@@ -22,9 +22,9 @@ typedef struct ExplainAtWork
 	SampledRun *run;			/* timing of "desc", after its execution; or
 								 * NULL */
 	ExplainOption *option;		/* NULL: no option of clocktiming was given */
-	Markers		markers;		/* before 18: see explain_output.h */
-	int			marked_from;	/* position in the output from which markers
-								 * are replaced */
+	Markers		markers;		/* before 18: numbers that mark the nodes */
+	int			marked_from;	/* position in the output from which these
+								 * marks are replaced by margins */
 } ExplainAtWork;
 
 extern ExplainAtWork *explain_at_work;
@@ -45,8 +45,8 @@ extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
 /*
- * Defines the setting and the options, and installs EXPLAIN's hooks.  need_hooks() must install the
- * executor hooks, which call the functions above.
+ * Defines setting and options, and installs EXPLAIN's hooks. need_hooks() must install the executor
+ * hooks, which call the functions above.
  */
 extern void explain_option_init(void (*need_hooks) (void));
 

@@ -9,12 +9,12 @@ typedef struct PlanNodeInfo
 {
 	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
-	char	   *relation;		/* NULL if it scans or modifies none */
+	char	   *relation;		/* name; NULL if it scans or modifies none */
 	char	   *line;			/* its line in EXPLAIN without row counts */
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the nodes in EXPLAIN's order.  Call it before ExecutorEnd(), if rows were counted. */
+/* Returns the nodes in EXPLAIN's order.  Only after rows were counted, before ExecutorEnd(). */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -24,12 +24,12 @@ extern Oid	explain_relation(const Plan *plan, const List *rtable);
 typedef struct TimedPlan
 {
 	const PlanEstimate *estimate;
-	const char *method;			/* name of the method, see explain_methods */
-	int			sampling;		/* 0: no sampling */
+	const char *method;			/* sampling, full or isolate */
+	int			sampling;		/* sampling interval; 0: no sampling */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
-	double		plain_ms;		/* duration without counting and timing; NaN if
-								 * not measured */
+	double		plain_ms;		/* duration without counting and timing; NaN
+								 * if not measured */
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
@@ -41,15 +41,15 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * Markers of nodes, for PostgreSQL before 18, whose EXPLAIN has no hook for nodes.
- * explain_set_markers() sets a number for each node of an executed plan, which EXPLAIN (WAL)
- * prints. explain_put_margins() replaces the markers in the output, from position "from", by the
- * lines of explain_put_node().  Text and JSON only.
+ * Markers are numbers that identify nodes in EXPLAIN's output, also before PostgreSQL 18, whose
+ * EXPLAIN has no hook for nodes. explain_set_markers() sets them as numbers of WAL records, which
+ * EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in the output, from position
+ * "from", by the lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {
 	int64		base;			/* marker of node 0; 0: no markers */
-	int			nids;			/* upper limit of the plan_node_ids */
+	int			nids;			/* largest plan_node_id + 1 */
 } Markers;
 
 extern Markers explain_set_markers(QueryDesc *desc);

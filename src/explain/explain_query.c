@@ -15,7 +15,7 @@
 #include "explain/explain_query.h"
 #include "explain/plan_record.h"
 
-/* Ratio of two plain runs' durations above which the longer run is ignored. */
+/* Ratio of two runs' durations, without counting and timing, above which the longer is ignored. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -40,7 +40,7 @@ run_plain_ms(const ExplainedQuery *explained)
 	return plan_run(explained->query, &nobody);
 }
 
-/* Executes the query for the last time, or for one run of a series. */
+/* Executes the query with wrappers that count all calls: as the last run, or as one of a series. */
 static void
 run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
 {
@@ -264,7 +264,8 @@ full_finished(QueryDesc *desc, void *arg)
 
 /*
  * Multiplies a process's times by "slower".  If the number of timed calls is not known, sets it to
- * one per tuple and one for each loop's end, or to one per loop for NODE_WHOLE.
+ * one per tuple and one for each loop's end.  For NODE_WHOLE, called once per loop, sets it to the
+ * number of loops.
  */
 static void
 put_server_record(NodeRecord *record, double slower, NodeKind kind)

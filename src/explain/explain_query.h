@@ -8,7 +8,7 @@
 typedef enum ExplainMethod
 {
 	METHOD_SAMPLING,			/* times a sample of all nodes' calls */
-	METHOD_FULL,				/* corrects the times of the server */
+	METHOD_FULL,				/* server's times minus the cost of timing */
 	METHOD_ISOLATE				/* times each node in a separate execution */
 } ExplainMethod;
 
@@ -22,17 +22,17 @@ typedef struct ExplainedQuery
 	const PlanQuery *query;
 	ExplainMethod method;
 	NodeTimingOptions options;	/* for METHOD_SAMPLING */
-	bool		verify;			/* also plain runs, without counting and
-								 * timing */
+	bool		verify;			/* whether to execute plain runs, too: without
+								 * counting and timing */
 	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
-	/* called when "plan" is set, before ExecutorEnd() */
+	/* called before ExecutorEnd(), when "plan" below has been set */
 	void		(*finished) (QueryDesc *desc, void *arg);
 	void	   *arg;
 
 	/* output */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* removed cost of timing each node; or NULL */
+	double	   *removed_ns;		/* timing cost subtracted per node; or NULL */
 	double		plain_ms;		/* duration without counting and timing; or
 								 * NaN */
 
@@ -46,8 +46,9 @@ typedef struct ExplainedQuery
 
 /*
  * Executes the query as often as the method requires.  "verify" adds plain runs, which set
- * plain_ms.  If "runs" is above 1, one precedes each run, and plain_ms is their mean.  Otherwise
- * one is executed first and one after "finished", and plain_ms is the shorter duration.
+ * plain_ms.  If "runs" is above 1, a plain run precedes each run, and plain_ms is their mean.
+ * Otherwise there is a plain run before and one after "finished", and plain_ms is the shorter
+ * duration.
  */
 extern void explain_query(ExplainedQuery *explained);
 

@@ -1,6 +1,6 @@
 /*
  * A session's cache of statements whose latest execution took long although the planner expected
- * few calls.  If two statements have the same entry, the later one replaces the earlier one.
+ * few calls of nodes.  If two statements have the same entry, the later one replaces the earlier.
  */
 #ifndef CLOCKTIMING_LONG_STATEMENTS_H
 #define CLOCKTIMING_LONG_STATEMENTS_H

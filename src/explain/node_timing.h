@@ -38,17 +38,17 @@ typedef struct SampledRun
 extern void sampled_run(const PlanQuery *query, SampledRun *run);
 
 /*
- * PlanObserver callbacks of sampled_run(), for callers that execute a plan otherwise.  "arg" is the
- * SampledRun.  After an error, the query's memory context releases all resources.
+ * What sampled_run() calls before and after the run, for callers that execute the plan themselves.
+ * "arg" is the SampledRun.  After an error, the query's memory context releases all resources.
  */
 extern void sampled_before_run(QueryDesc *desc, void *arg);
 extern void sampled_after_run(QueryDesc *desc, void *arg);
 extern void sampled_after_finish(QueryDesc *desc, void *arg);
 
 /*
- * Chooses the clock and returns the cost of calls.  May calibrate for some milliseconds, so it must
- * be called before timing begins.  "recent": keeps a choice of the clock that is less than 10 s
- * old.
+ * Chooses the clock and returns the time that counting and timing add to a call.  May have to
+ * measure that time for some milliseconds, so it must be called before timing begins.  "recent":
+ * keeps a choice of the clock that is less than 10 s old.
  */
 extern const CallCost *node_timing_prepare(bool all_timed, bool recent);
 
@@ -60,7 +60,7 @@ typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /*
  * Returns the estimates of all nodes, in CurrentMemoryContext.  The recorder sets each node's
- * input.  Without recorder, the execution must have ended, and the results of workers are included.
+ * input.  If it is NULL, the execution must have ended, and the results of workers are included.
  */
 extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg);
 

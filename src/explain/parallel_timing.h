@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Writes the options to shared memory if the plan may have workers. */
+/* Writes the timing options to shared memory for the workers that the plan may have. */
 extern void parallel_timing_share(QueryTiming *query);
 
 /*
@@ -14,8 +14,8 @@ extern void parallel_timing_share(QueryTiming *query);
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /*
- * Resets clocktiming.worker_timing when no further workers will start.  Ends the GUC nest level
- * that parallel_timing_share() began.
+ * Called when no further workers will start.  Resets clocktiming.worker_timing, by which they find
+ * this memory, by ending the GUC nest level that parallel_timing_share() began.
  */
 extern void parallel_timing_told(QueryTiming *query);
 
@@ -25,7 +25,7 @@ extern void parallel_timing_release(QueryTiming *query);
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 
-/* Defines clocktiming.worker_timing.  When it is set to a segment's handle, calls need_hooks(). */
+/* Defines clocktiming.worker_timing.  When it is set, need_hooks() must install executor hooks. */
 extern void parallel_timing_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

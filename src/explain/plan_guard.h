@@ -1,11 +1,11 @@
-/* Executes work for a query that must not write, or whose writes are rolled back. */
+/* Calls functions that execute a query which must not write, or whose writes are rolled back. */
 #ifndef CLOCKTIMING_PLAN_GUARD_H
 #define CLOCKTIMING_PLAN_GUARD_H
 
 /*
- * Calls work(arg) as this role, and rolls its effects back if "undone".  Raises an error if it
- * writes without may_write.  "text" is the query's text, to which positions in error messages
- * refer.
+ * Calls work(arg) as this role, and rolls its effects back if "undone".  Raises an error if work()
+ * writes although may_write is false.  "text" is the query's text, to which positions in error
+ * messages refer.
  */
 extern void guarded_work(const char *text, bool may_write, bool undone, Oid role,
 						 void (*work) (void *arg), void *arg);
@@ -17,7 +17,7 @@ extern void guarded_work(const char *text, bool may_write, bool undone, Oid role
  */
 extern void work_as_role(Oid role, void (*work) (void *arg), void *arg);
 
-/* Error context callback.  Reports an error's position as a position in this text. */
+/* Error context callback.  Makes an error's position a position in "text", the query's text. */
 extern void error_in_text(void *text);
 
 #endif							/* CLOCKTIMING_PLAN_GUARD_H */

@@ -7,16 +7,16 @@
 /* Sets the record of a node's calls in this process.  Called after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/* Writes the counts so far into the server's instrumentation, in case the plan is explained now. */
+/* Writes the counts so far into the server's instrumentation: extensions may explain the plan. */
 extern void record_show_counts(QueryTiming *query);
 
 /* Adds a record to a sum, or with sign -1 subtracts it. */
 extern void record_add(NodeRecord *sum, const NodeRecord *record, int sign);
 
 /*
- * Set the input members of the estimates.  record_estimate() does so for a node.  record_parts(),
- * called after all nodes, does so for the uses of shared subplans.  "records" is the result of
- * parallel_timing_records().
+ * Set the input members of the estimates. record_estimate() does so for a node. record_parts(),
+ * called after all nodes, does so for the uses of shared subplans.  "records" are the results of
+ * parallel workers, or NULL.
  */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *records,
 							NodeEstimate *estimate);
@@ -25,7 +25,7 @@ extern void record_parts(const QueryTiming *query, const NodeRecord *records, Pl
 /* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
-/* Sets the record of one user's calls of a shared subplan whose total time is whole_ns. */
+/* Sets the record of a shared subplan's calls by one node. whole_ns: time of all its calls. */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 
 #endif							/* CLOCKTIMING_PLAN_RECORD_H */

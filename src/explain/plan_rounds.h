@@ -45,7 +45,7 @@ typedef struct PlanRounds
 									 * complete rounds, or of an incomplete
 									 * first round */
 	double	  **ms;				/* [index in modes][execution] */
-	double		node_calls;		/* per execution; 0: no mode counts them */
+	double		node_calls;		/* calls of nodes per execution; 0: unknown */
 	int			executions;		/* number of all executions, with warm-ups */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;
@@ -93,9 +93,9 @@ extern double rounds_ms(const PlanRounds *rounds, int mode);
 extern Estimate rounds_overhead_ms(const PlanRounds *rounds, int mode, int base);
 
 /*
- * Returns the typical overhead of a mode: the median over rounds of the difference between the
- * blocks of both modes, divided by the block's size.  NaN if no round has both; the margin is NaN
- * for fewer than six rounds.
+ * Returns the typical overhead of a mode over the mode "base": the median over rounds of the
+ * difference between their blocks, divided by the block's size.  NaN if no round has both; the
+ * margin is NaN for fewer than six rounds.
  */
 extern Estimate rounds_typical_ms(const PlanRounds *rounds, int mode, int base);
 

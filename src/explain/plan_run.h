@@ -1,4 +1,4 @@
-/* Executes a query's plan once, with an observer. */
+/* Executes a query's plan once, and calls functions of the caller (an observer) meanwhile. */
 #ifndef CLOCKTIMING_PLAN_RUN_H
 #define CLOCKTIMING_PLAN_RUN_H
 
@@ -6,7 +6,7 @@
 
 #include "explain/plan_source.h"
 
-/* Callbacks of an execution, or NULL. Memory that they allocate outlives plan_run(). */
+/* Callbacks of an execution; each may be NULL.  Memory they allocate outlives plan_run(). */
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */
@@ -24,14 +24,14 @@ extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
 /*
  * The execution that plan_run() is starting; else NULL.  The ExecutorRun hook sets this to NULL,
- * and does not time the execution, because its observer does.
+ * and does not time the execution, because plan_run()'s caller does so where wanted.
  */
 extern const QueryDesc *plan_run_desc;
 
-/* Returns the number of calls of plan nodes.  Called by after_finish() if rows were counted. */
+/* Returns how often plan nodes were called, computed from row counts.  For after_finish(). */
 extern double plan_node_calls(QueryDesc *desc);
 
-/* Returns the upper limit of the plan_node_ids of a started plan. */
+/* Returns the largest plan_node_id of a started plan, plus 1. */
 extern int	plan_node_ids(QueryDesc *desc);
 
 #endif							/* CLOCKTIMING_PLAN_RUN_H */

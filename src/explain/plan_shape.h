@@ -1,4 +1,4 @@
-/* The table of plan node types: names, how nodes read their inputs, whether their calls vary. */
+/* Plan node types: names, how they read inputs, whether few calls may take most of the time. */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
 
@@ -28,12 +28,12 @@ typedef struct PlanShape
 	NodeOutput	output;
 	InputReading inputs;		/* how it reads its inputs */
 	bool		gathers;		/* its inputs are also executed in workers */
-	bool		counts_rows;	/* may count rows that it does not return */
+	bool		counts_rows;	/* its code may add to EXPLAIN's row count */
 	bool		scans_relation; /* its struct is a Scan; scanrelid may be 0 */
-	bool		end_shows;		/* plan_is_at_end() supports it */
+	bool		end_shows;		/* its state shows that a loop has ended */
 	bool		calls_vary;		/* few calls may take most of the time: those
-								 * that begin a partition or a group, fetch
-								 * many rows, or wait */
+								 * that begin a window partition or a group,
+								 * fetch many rows, or wait */
 } PlanShape;
 
 /* Returns the table entry of a node's type, or a default for unknown types. */

@@ -33,7 +33,7 @@ typedef struct NodeTimingOptions
 								 * add, in percent of the elapsed time */
 	bool		may_stop;		/* the caller may pause or stop fetching */
 	bool		no_workers;		/* Gather nodes start no workers */
-	bool		late;			/* wrappers are installed during ExecutorRun() */
+	bool		late;			/* wrappers are installed while the query runs */
 } NodeTimingOptions;
 
 /*
@@ -42,7 +42,7 @@ typedef struct NodeTimingOptions
  */
 #define MAX_BELOW		16
 
-/* A timed call.  Its known part is the time of calls below it whose nodes timed every call. */
+/* A timed call.  Its known part is the time of calls below of nodes that had every call timed. */
 typedef struct CallSample
 {
 	double		ticks;			/* duration */
@@ -76,7 +76,7 @@ typedef struct CallClass
 	CallSeries	drawn;
 	double		drawn_sum;		/* sum of these durations, with known parts */
 	double		largest;		/* largest duration, minus the part explained
-								 * by the work counted below */
+								 * by the work of the nodes below */
 	double		second_largest; /* second largest duration, likewise */
 	int			largest_gap;	/* policy.gap when "largest" was timed */
 } CallClass;
@@ -92,7 +92,7 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	/* calls and first_calls at the latest timed call, and when it started */
+	/* the counts of NodeTiming at the latest timed call, and its start */
 	int64		timed_at;
 	int64		timed_first;
 	uint64		timed_start;	/* by a clock that includes long gaps */
@@ -114,10 +114,10 @@ typedef struct NodeSamples
 	double		hidden_ticks;	/* hidden gaps */
 	double		hidden_prior_ticks; /* hidden_ticks times the probability that
 									 * this node caused the gap */
-	double		gap_weight;		/* gap_weight() for the latest long gap */
-	int64		long_seen;		/* these three: input of long_gap_share() */
-	double		long_certain;
-	double		long_expected;
+	double		gap_weight;		/* prior weight as cause of the latest gap */
+	int64		long_seen;		/* number of long gaps in timed calls */
+	double		long_certain;	/* number expected from certain gaps */
+	double		long_expected;	/* number expected from hidden gaps */
 } NodeSamples;
 
 /*
@@ -127,7 +127,7 @@ typedef struct NodeSamples
 typedef struct SubplanUse
 {
 	struct NodeTiming *subplan;
-	struct NodeTiming *user;	/* NULL: calls by no node */
+	struct NodeTiming *user;	/* NULL: calls that belong to no node */
 	struct SubplanUse *next;	/* next in the query's list of uses */
 	struct SubplanUse *next_of_user;
 	struct SubplanUse *outer;	/* subplan->use before the user's active call */
@@ -142,10 +142,10 @@ typedef struct SubplanUse
 typedef struct NodeTiming
 {
 	/* fields that first calls use: one cache line */
-	int64		first_skip;		/* number of untimed first calls to come */
+	int64		first_skip;		/* first calls before the next timed one */
 	int64		first_calls;	/* number of first calls */
-	int64		later_due;		/* calls that are not first calls are untimed
-								 * until later_calls() exceeds this value */
+	int64		later_due;		/* other calls are untimed until their number
+								 * exceeds this value */
 	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
 								 * counted for INPUT_READ_TO_END, as each loop
@@ -156,7 +156,8 @@ typedef struct NodeTiming
 	bool		in_loop;		/* the current loop's first call has ended */
 	bool		dynamic;		/* an InitPlan: its first call sets "parent" */
 	bool		is_root;
-	bool		calls_vary;		/* plan_calls_vary() of this node or one below */
+	bool		calls_vary;		/* few calls of this node or of one below may
+								 * take most of the time */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
 	uint64		returned;		/* root only: time when the latest timed call
@@ -165,18 +166,18 @@ typedef struct NodeTiming
 	/* fields that every call uses: next cache line, with part of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;			/* number of calls, with first calls */
-	uintptr_t	wrapped;		/* wrapped_node(), or 0: no wrapper */
+	uintptr_t	wrapped;		/* see wrapped_node() below; 0: no wrapper */
 
-	/* the node's "instrument" points to this field; it contains next_due() */
+	/* the node's "instrument" points to it; part of it is next_due(), below */
 	NodeInstr	instr;
 
 	double		calls_again;	/* calls after a loop's end, which begin no
 								 * loop but are in first_calls */
-	double		shown_rows;		/* added to instr by record_show_counts() */
+	double		shown_rows;		/* these two: included in instr already */
 	double		shown_loops;
-	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
-	ExecProcNodeMtd usage_call; /* counted_call, wrapped for buffers and WAL */
-	ExecProcNodeMtd call;		/* usage_call, wrapped to count subplan uses */
+	ExecProcNodeMtd counted_call;	/* wrapper that counts calls */
+	ExecProcNodeMtd usage_call; /* also counts buffers and WAL if needed */
+	ExecProcNodeMtd call;		/* installed: also counts subplan uses if any */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan's root: its caller now */
 	SubplanUse *latest_use;		/* of a shared subplan's root: latest caller */
@@ -202,7 +203,7 @@ typedef struct NodeTiming
 	const SubPlanState *subplan;	/* subplan whose root this is; or NULL */
 	bool		rescanned;		/* root of a subplan that is rescanned before
 								 * each execution */
-	bool		seen;			/* the wrapper checks the results of its calls */
+	bool		seen;			/* wrapper checks if calls have returned rows */
 	bool		was_called;		/* called before the wrapper was installed */
 	int			nuses;			/* of a subplan's root: number of nodes that
 								 * execute it */
@@ -226,7 +227,8 @@ typedef struct OutsideCalls
 	double		sum_sq;			/* sum of their squares */
 	double		long_sum;		/* sum of long gaps outside of calls */
 	double		ends;			/* sum of times from the root's last call to
-								 * ExecutorRun()'s end, and of ExecutorFinish() */
+								 * ExecutorRun()'s end, and of
+								 * ExecutorFinish() */
 	int64		n;
 } OutsideCalls;
 
@@ -250,12 +252,12 @@ typedef struct QueryTiming
 	bool		no_workers;
 	bool		all_timed;		/* sampling is 1: every call is timed */
 	bool		late;
-	const struct ExecutionWatcher *watcher; /* NULL: nothing is published */
-	uint64		publish_due;	/* reading from which on publish() is called */
-	struct LiveExecution *live; /* private to the watcher; or NULL */
-	volatile bool publish_now;	/* next call publishes, see watch_call() */
+	const struct ExecutionWatcher *watcher; /* publishes the query; or NULL */
+	uint64		publish_due;	/* reading from which timed calls publish */
+	struct LiveExecution *live; /* used only by the watcher; or NULL */
+	volatile bool publish_now;	/* the next call publishes, whatever the time */
 
-	int			nnodes;			/* upper limit of the plan_node_ids, excluded */
+	int			nnodes;			/* largest plan_node_id + 1 */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: no such node */
 	int			nplaces;		/* number of nodes */
 	int			nworkers;		/* maximum number of workers */
@@ -265,21 +267,22 @@ typedef struct QueryTiming
 	NodeSamples *spare;			/* NodeSamples allocated in advance */
 	int			nspare;
 	struct TimedTrigger *triggers;
-	MemoryContextCallback at_end;	/* calls end_timing() */
+	MemoryContextCallback at_end;	/* ends the timing */
 
 	NodeTiming *innermost;		/* innermost node in a timed or first call */
 	OutsideCalls outside;
 	CallCost	cost;
-	double		ticks_per_ns;	/* from calibration */
-	double		long_ticks;		/* shortest long gap: LONG_CALL_NS in ticks */
-	double		ask_ticks;		/* ASK_NS in ticks, see end_gap() */
+	double		ticks_per_ns;	/* as calibrated */
+	double		long_ticks;		/* shortest long gap */
+	double		ask_ticks;		/* time between readings from which the kernel
+								 * is asked for CPU usage */
 	SamplingPolicy policy;
 
 	uint64		last_reading;	/* latest reading of the clock */
 
 	dsm_segment *segment;		/* memory shared with workers */
 	struct SharedTiming *shared;
-	int			guc_nest_level; /* nest level of worker_timing; 0: not set */
+	int			guc_nest_level; /* GUC nest level of workers' setting; or 0 */
 	bool		workers_untimed;	/* no shared memory: workers are not timed */
 
 	/*
@@ -291,12 +294,12 @@ typedef struct QueryTiming
 	uint64		asked_ticks;	/* part of off_ticks: time to ask the kernel */
 	uint64		long_off_ticks; /* part of off_ticks: long gaps */
 	double		preempted_ns;	/* time of other processes */
-	CpuUsage	usage;			/* latest answer of the kernel */
+	CpuUsage	usage;			/* latest answer of the kernel about CPU usage */
 	uint64		usage_ns;		/* time of that answer */
 	uint64		start_ns;		/* start of the run, by reference_ns() */
 	uint64		start_ticks;	/* the same, by the clock for timed calls */
 	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
-	bool		has_sentinel;	/* root was called, see query_was_read() */
+	bool		has_sentinel;	/* root was called: query_was_read() works */
 	bool		rewound;		/* cursor rewound: root will begin a loop */
 	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
@@ -347,15 +350,15 @@ extern void query_timing_resume(QueryTiming *query, bool again);
  * root.  "within" is true if the time since the previous reading belongs to the timed call.
  * Returns the reading minus off_ticks.
  *
- * The clock is read twice before a timed call, see doc/plans.md.  The first reading loads this
- * function, which must not be inlined, into the CPU caches for the next two.
+ * The clock is read twice before a timed call, and once after it, see doc/plans.md.  The first
+ * reading loads this function, which must not be inlined, into the CPU caches for the two others.
  */
 extern uint64 query_reading(QueryTiming *query, NodeTiming *t, bool within);
 
 /* Returns the duration of the run without a cursor's pauses. */
 extern double query_run_ns(const QueryTiming *query);
 
-/* Returns ns per tick: measured in this run if it was long enough, else from calibration. */
+/* Returns ns per tick: measured in this run if it was long enough, else as calibrated before it. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
 /* Excludes the time since the latest reading, which was spent on timing, from later readings. */
@@ -398,8 +401,8 @@ query_node(const QueryTiming *query, const PlanState *node)
 }
 
 /*
- * Value of "calls" at which due_call() handles the node's next call; see call_wrapper.c.  It is
- * stored in a field that a rescan sets to 0.  So due_call() handles the first call of each loop.
+ * Value of NodeTiming.calls from which on the wrapper does more than count: it calls due_call().  A
+ * rescan sets the field to 0.  So due_call() handles the first call of each loop.
  */
 #define next_due(t)		instr_spare_counter(&(t)->instr)
 
@@ -424,7 +427,7 @@ query_needs_attention(const QueryTiming *query)
 
 /*
  * Makes the loops active again that explaining the plan has ended.  One loop stays ended: that of
- * "calling", if "calling" is the root of a subplan that is rescanned before each execution.
+ * "calling", the node being called, if it is the root of a subplan rescanned before each execution.
  */
 extern void query_restore_loops(QueryTiming *query, const NodeTiming *calling);
 
@@ -453,8 +456,9 @@ removed_rows(const NodeTiming *t)
 }
 
 /*
- * Called at the end of a loop.  With INPUT_IF_BEGUN, the results of calls are not checked, except
- * of timed calls and of the first one.  So if an unchecked call has ended the loop, counts it now.
+ * Called at the end of a loop.  With INPUT_IF_BEGUN, a loop of two calls is read to its end, but
+ * only the results of timed calls and of the first one are checked.  If no checked call ended it,
+ * counts the end now.
  */
 static inline void
 end_loop(NodeTiming *t)

@@ -10,7 +10,7 @@ typedef struct RunSeries
 {
 	MemoryContext context;		/* context of "nodes" */
 	int			runs;			/* number of runs added so far */
-	int			nids;			/* upper limit of the plan_node_ids */
+	int			nids;			/* largest plan_node_id + 1 */
 	struct NodeSeries *nodes;	/* statistics by plan_node_id */
 	double		run_ns;			/* these five: sums over runs */
 	double		root_estimate_ns;

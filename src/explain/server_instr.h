@@ -1,4 +1,4 @@
-/* The server's instrumentation.  Only these files use its fields, which vary between versions. */
+/* The server's instrumentation.  Only server_instr.[hc] use its fields, which vary by version. */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H
 

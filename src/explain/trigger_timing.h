@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
+/* Installs wrappers of the triggers of all written relations, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
 /* Adds the cost of timing BEFORE triggers to their nodes, and of other triggers to the query. */

@@ -92,7 +92,10 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/* before planning, because calibration evicts the plan from caches */
+	/*
+	 * before planning, because this may measure the cost of timing for a
+	 * millisecond, which would evict the plan from the CPU's caches
+	 */
 	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
 	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)),
@@ -127,7 +130,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		const PlanNodeInfo *info = &explained->nodes[i];
 		int			place = node_estimate_place(plan, info->id);
 
-		/* the estimate lacks this partition if other runs pruned it */
+		/* a node without an estimate counts as never executed */
 		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
 		double		ms = node->kind == NODE_UNTIMED ? NAN : 1e-6 / Max(node->processes, 1);
 		double		first = i == 0 ? 1 : NAN;
