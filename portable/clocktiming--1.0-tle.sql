@@ -16,7 +16,8 @@
 DO LANGUAGE plpgsql $clocktiming_install$
 DECLARE
     version constant text := '1.0';
-    comment constant text := 'What reading the clock costs on this server, and what timing costs a query (portable edition)';
+    comment constant text := 'What reading the clock costs on this server, and what timing costs a '
+                             'query (portable edition)';
     path constant text := pg_catalog.current_setting('search_path');
     used text;          -- the version in use
     used_in text;       -- its schema
@@ -2075,8 +2076,11 @@ DECLARE
     version CONSTANT int := current_setting('server_version_num');
     -- query of a view whose counters were all reset at the same time
     simple CONSTANT text := $$
-        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
-        FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, $$
+            || $$'per_s', v.n / s.period_s, 'period_s', s.period_s))
+        FROM (SELECT (%s)::float8[] AS counts, $$
+            || $$nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s $$
+            || $$FROM %s) AS s,
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     counts jsonb;
     before jsonb;
@@ -2093,52 +2097,74 @@ BEGIN
         -- state is at that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
-            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
-                  FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
-                        FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
-                                                     FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
+                || $$max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM $$
+                || $$clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) $$
+                || $$AS period_s
+                        FROM pg_stat_database AS d, $$
+                || $$(SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, $$
+                || $$pg_stat_bgwriter AS b) AS f) AS d,
                        LATERAL (VALUES ('active ms', %s::float8),
-                                       ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
-                                       ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                                       ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                                       ('relation reads', $$
+                || $$CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', $$
+                || $$CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', $$
+                || $$(d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
                   GROUP BY v.counter) AS t$$,
-            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
-            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'))
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)'
+                 ELSE 'NULL' END,
+            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END,
+            current_setting('track_counts'))
         INTO counts;
         IF version >= 160000 THEN
-            EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
-                $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}')
+            EXECUTE format(simple,
+                'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object <> 'wal'$$,
+                '{relation reads,relation writes,relation extends,relation writebacks,'
+                'relation fsyncs}')
             INTO counts USING counts;
         ELSE
-            EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
+            EXECUTE format(simple,
+                'ARRAY[buffers_checkpoint + buffers_clean, '
+                'buffers_checkpoint + buffers_clean + buffers_backend]',
                 'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
             INTO counts USING counts;
         END IF;
         IF version >= 180000 THEN
-            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
-                $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}')
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object = 'wal'$$,
+                '{WAL writes,WAL fsyncs,WAL reads}')
             INTO counts USING counts;
         ELSIF version >= 140000 THEN
-            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}')
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal',
+                '{WAL writes,WAL fsyncs}')
             INTO counts USING counts;
         END IF;
 
         SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
         FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
         WHERE e.extname = 'pg_stat_statements';
-        problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
-                        WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
+        problem := CASE WHEN statements IS NULL
+                        THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000
+                        THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
             -- Estimates the calls of plan nodes.  Each of these statements calls its topmost node,
             -- or the node below it, once per row and once at the end.  The calls of other nodes are
             -- unknown.  Other statements, such as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
-                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
+                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s $$
+                            || $$WHERE query ~* '^\s*(select|with|insert|update|delete|merge|$$
+                            || $$values|table)\y' %2$s),
                         (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
                         statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
                     CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
-                    CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info'
+                         ELSE '(SELECT) AS none' END,
                     '{calls of statements,temporary files of statements}')
                 INTO counts USING counts;
             EXCEPTION WHEN out_of_memory THEN
@@ -2157,10 +2183,12 @@ BEGIN
     END LOOP;
     IF seconds IS NOT NULL THEN
         -- a counter that has decreased was reset
-        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object(
+                   'total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
         INTO counts
         FROM jsonb_each(counts) AS c,
-             LATERAL (SELECT (c.value ->> 'total')::float8 - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT (c.value ->> 'total')::float8
+                             - (before -> c.key ->> 'total')::float8 AS n) AS d,
              LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
     END IF;
     RETURN counts || jsonb_build_object('problem', problem);
@@ -2173,18 +2201,23 @@ COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
 CREATE FUNCTION @extschema@.internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
     -- without auto_explain, the setting is null, or an empty string if it was set and reset
-    sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
+    sample_rate CONSTANT double precision :=
+        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
+                                  ELSE ' does not say how much was done since when' END;
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -2198,14 +2231,20 @@ DECLARE
 BEGIN
     SELECT c.* INTO cost
     FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
-                                     plan_clock text, plan_reading_ns float8, plan_reading_margin_ns float8,
-                                     counting_ns float8, counting_margin_ns float8, timing_ns float8, timing_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8,
+                                     plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8,
+                                     timing_ns float8, timing_margin_ns float8,
                                      problem text, is_bound boolean);
     FOR work, statistics, blocks, setting IN
-        SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
-        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+        SELECT w.work, w.statistics, w.blocks,
+               coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing'
+                                        ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io',
+                      CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
                      (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
-                     (3, 160000, 990000, 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io',
+                      CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
                      (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
                      (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
                      (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
@@ -2216,8 +2255,10 @@ BEGIN
                      (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
                      (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
                      (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
-                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_analyze'),
-                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
           AND (w.n <> 10 OR costs ? 'counting_ns')
@@ -2233,23 +2274,30 @@ BEGIN
         reason := NULL;
         IF blocks > 1 THEN
             bound := 'at most';
-            reason := format('blocks are counted, of which up to %s may be done, and timed, at once', blocks);
-        ELSIF work = 'relation reads' AND version >= 180000 AND current_setting('io_method') <> 'sync' THEN
+            reason := format('blocks are counted, of which up to %s may be done, and timed, at '
+                             'once', blocks);
+        ELSIF work = 'relation reads' AND version >= 180000
+              AND current_setting('io_method') <> 'sync' THEN
             readings_per_operation := 4.00;
             bound := 'at most';
-            reason := 'a read that is waited for is timed twice: as it is started, and while it is waited for';
+            reason := 'a read that is waited for is timed twice: as it is started, and while it is '
+                      'waited for';
         ELSIF work = 'relation reads' AND version < 160000 THEN
             least_rate := 0;
             bound := 'at most';
-            reason := 'blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+            reason := 'blks_read contains blocks that tables were extended by, which is not timed '
+                      'before PostgreSQL 16';
         ELSIF work = 'relation writes' AND version < 160000 THEN
             least_rate := counts -> 'least relation writes' ->> 'per_s';
             bound := 'at most';
-            reason := 'buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+            reason := 'buffers_backend contains blocks that tables were extended by, which is not '
+                      'timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := 'the sizes of files are counted, and not how often a block was written and read';
-            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8 >= coalesce(rate, 0) THEN
+            reason := 'the sizes of files are counted, and not how often a block was written and '
+                      'read';
+            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
+               >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'temporary files of statements';
                 rate := counted ->> 'per_s';
@@ -2262,23 +2310,29 @@ BEGIN
                 THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
             bound := 'estimate';
             reason := 'they are not counted; as many are assumed as scans found rows'
-                || coalesce('; what there are at least is not known, because ' || why_not_statements, '');
+                || coalesce('; what there are at least is not known, because '
+                            || why_not_statements, '');
             IF least_rate > coalesce(rate, '-infinity') THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'calls of statements';
                 rate := least_rate;
                 bound := 'at least';
-                reason := 'they are not counted; there are as many at least as statements returned rows, and one a statement';
+                reason := 'they are not counted; there are as many at least as statements returned '
+                          'rows, and one a statement';
             END IF;
             share := sample_rate;
         END IF;
         IF rate IS NULL THEN
             reason := CASE
-                WHEN work LIKE 'WAL%' AND version < 140000 THEN 'PostgreSQL neither counts nor times them before 14'
+                WHEN work LIKE 'WAL%' AND version < 140000
+                THEN 'PostgreSQL neither counts nor times them before 14'
                 WHEN work = 'calls of plan nodes' THEN
-                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown ELSE 'track_counts is off' END
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown
+                         ELSE 'track_counts is off' END
                     || ', and ' || why_not_statements
-                WHEN work = 'relation reads' AND version < 160000 AND NOT current_setting('track_counts')::boolean THEN 'track_counts is off'
+                WHEN work = 'relation reads' AND version < 160000
+                     AND NOT current_setting('track_counts')::boolean
+                THEN 'track_counts is off'
                 ELSE statistics || unknown END;
             statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
         END IF;
@@ -2300,25 +2354,32 @@ BEGIN
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || cost.problem, reason)
-                || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
+            reason := coalesce('what counting a call costs is not known, because ' || cost.problem,
+                               reason)
+                || '; writing plans to the log comes on top, and costs by far the most where each '
+                   'statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
             op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns ELSE cost.timing_margin_ns END;
+            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
+                                 ELSE cost.timing_margin_ns END;
             least_ns := op_ns;
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
             reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
-                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem, '');
+                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem,
+                            '');
         END IF;
         IF cost.is_bound AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
             reading_margin_ns := NULL;
             IF setting LIKE 'track%' THEN
                 least_ns := NULL;
-                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
-                reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
+                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
+                              ELSE 'estimate' END;
+                reason := concat_ws('; ', reason,
+                                    'what reading the TSC costs is not known without C: the system '
+                                    'clock''s cost is taken, which is more as a rule');
             END IF;
         END IF;
 
@@ -2336,7 +2397,9 @@ BEGIN
         operation_margin_ns := round(op_margin_ns::numeric, 2);
         period_s := round((counted ->> 'period_s')::numeric, 3);
         period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
-        active_percent := round((rate * share * op_ns / 1e4 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric, 4);
+        active_percent := round((rate * share * op_ns / 1e4
+                                 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric,
+                                4);
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
@@ -2344,7 +2407,8 @@ BEGIN
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
-            reason := concat_ws('; ', reason, 'how long sessions were active is not known before PostgreSQL 14');
+            reason := concat_ws('; ', reason,
+                                'how long sessions were active is not known before PostgreSQL 14');
         END IF;
         RETURN NEXT;
     END LOOP;
@@ -2360,13 +2424,17 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
 CREATE FUNCTION @extschema@.internal_clock_impact(
     seconds double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1 AS $body$
 DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     duration double precision := 1;
@@ -2375,7 +2443,8 @@ DECLARE
     costs jsonb;
 BEGIN
     IF NOT (seconds >= 0.1 AND seconds <= 86400) THEN
-        RAISE EXCEPTION 'seconds must be between 0.1 and 86400' USING ERRCODE = 'invalid_parameter_value',
+        RAISE EXCEPTION 'seconds must be between 0.1 and 86400'
+            USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The number given is %s.', seconds),
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
@@ -2385,22 +2454,30 @@ BEGIN
         seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
     END IF;
     counts := @extschema@.internal_clock_counts(seconds, 'SELECT pg_sleep($1)');
-    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
-    costs := jsonb_build_object('clock', CASE WHEN by_tsc THEN 'RDTSCP' ELSE @extschema@.internal_clock_clock() END,
-        'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns, 'plan_clock', @extschema@.internal_clock_clock(),
-        'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns, 'counting_ns', NULL, 'is_bound', by_tsc);
+    SELECT c.cost_ns, c.cost_margin_ns INTO system
+    FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
+    costs := jsonb_build_object(
+        'clock', CASE WHEN by_tsc THEN 'RDTSCP' ELSE @extschema@.internal_clock_clock() END,
+        'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns,
+        'plan_clock', @extschema@.internal_clock_clock(),
+        'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns,
+        'counting_ns', NULL, 'is_bound', by_tsc);
     BEGIN
         -- noise may make the difference of two times, and so a cost, negative
-        SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0), 'counting_margin_ns', o.typical_counting_margin_ns,
-                                           'timing_ns', greatest(o.typical_timing_ns, 0), 'timing_margin_ns', o.typical_timing_margin_ns)
-        INTO STRICT costs FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
+        SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0),
+                                           'counting_margin_ns', o.typical_counting_margin_ns,
+                                           'timing_ns', greatest(o.typical_timing_ns, 0),
+                                           'timing_margin_ns', o.typical_timing_margin_ns)
+        INTO STRICT costs
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
         costs := costs || jsonb_build_object('problem', 'the server was too busy to measure it');
     WHEN OTHERS THEN
         costs := costs || jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN QUERY SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
+    RETURN QUERY
+    SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
@@ -2413,21 +2490,28 @@ CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text, OUT advice text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     WITH works AS MATERIALIZED (
         SELECT d.*
         FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
            CASE WHEN r.work IS NOT NULL THEN NULL
                 WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
                 WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
@@ -2435,15 +2519,19 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                 ELSE 'only while needed'
                      || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
            END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
@@ -2455,7 +2543,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  max(d.reading_ns),
                  max(d.period_s),
                  max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
                  sum(d.active_percent),
@@ -2465,9 +2554,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
-         LATERAL (SELECT coalesce(r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
-                                  OR r.bound = 'at least' AND r.cpu_percent < 1
-                                  OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
+         LATERAL (SELECT coalesce(
+                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
+                      OR r.bound = 'at least' AND r.cpu_percent < 1
+                      OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
     ORDER BY r.n
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
@@ -2482,8 +2572,10 @@ COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
 -- Reads the clock continuously, by a PL/pgSQL loop with about 3 readings per microsecond.
 CREATE FUNCTION @extschema@.internal_clock_watch(
     duration double precision,
-    OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
-    OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision, OUT period_s double precision, OUT slowdown double precision
+    OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint,
+    OUT backward_max_us double precision,
+    OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision,
+    OUT period_s double precision, OUT slowdown double precision
 )
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -2538,14 +2630,18 @@ BEGIN
     -- continues at the beginning of the next period, usually of 100 ms. If other processes use the
     -- CPU, the process continues at shorter or irregular intervals.
     SELECT p.period INTO period_s
-    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
-          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
+    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period,
+                 array_agg(distance) AS distances
+          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance
+                FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
-          AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
+          AND (SELECT avg(abs(x / p.period - round(x / p.period)))
+               FROM unnest(p.distances) AS x) < 0.05;
     -- compares the fastest blocks of readings in the last 30 % of the time with those in the first
     -- 30 %, because the processor may have become slower
-    SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
+    SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7))
+           / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
 $body$;
@@ -2564,11 +2660,13 @@ BEGIN
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
-        SELECT to_jsonb(o) INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        SELECT to_jsonb(o) INTO calls
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC', 'calls', calls);
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC',
+                                       'calls', calls);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
@@ -2576,28 +2674,43 @@ COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
 
 CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
-    OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
+    OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT v.*
-    FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc, (facts ->> 'cost_ns')::float8 AS system_ns,
-                 (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
+    FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc,
+                 (facts ->> 'cost_ns')::float8 AS system_ns,
+                 (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns,
+                 (facts ->> 'backward_steps')::int AS steps) AS f,
          LATERAL (VALUES
-            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0 WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
-             CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
-                  WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
+            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0
+                          WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END,
+             200::float8, 'ns',
+             CASE WHEN f.by_tsc AND f.timing_ns IS NULL
+                  THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
+                  WHEN f.by_tsc
+                  THEN 'half of what timing adds to a call of a plan node, for which the TSC is '
+                       'read twice'
                   ELSE 'a reading of the system clock, which is what the server times by' END),
-            ('backward_steps', f.steps, 0, 'steps', CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
-            ('warps', NULL, 0, 'jumps', 'not known without C: SQL can read one clock only, and a jump of that looks like time off the CPU'),
+            ('backward_steps', f.steps, 0, 'steps',
+             CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
+            ('warps', NULL, 0, 'jumps',
+             'not known without C: SQL can read one clock only, and a jump of that looks like time '
+             'off the CPU'),
             ('lags', NULL, 0, 'times', 'not known without C: SQL can read one clock only'),
             ('drift', NULL, 600, 'ppm', 'not known without C: SQL can read one clock only'),
             ('skew', NULL, 0, 'ns', 'not known without C: SQL cannot choose a CPU'),
-            ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8, 'infinity', 'percent',
-             format('%s gaps, the longest of %s us', facts ->> 'gaps', round((facts ->> 'gap_max_us')::numeric, 1))),
+            ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8,
+             'infinity', 'percent',
+             format('%s gaps, the longest of %s us', facts ->> 'gaps',
+                    round((facts ->> 'gap_max_us')::numeric, 1))),
             ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
-             CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read' ELSE 'the server does not time by the TSC' END),
+             CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read'
+                  ELSE 'the server does not time by the TSC' END),
             ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
-             CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed' ELSE 'the server does not time by the TSC' END)
+             CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed'
+                  ELSE 'the server does not time by the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
@@ -2609,30 +2722,36 @@ CREATE FUNCTION @extschema@.clock_check(
     max_skew_ns      double precision DEFAULT NULL,
     max_drift_ppm    double precision DEFAULT NULL,
     max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    given CONSTANT jsonb := jsonb_build_object('cost', max_cost_ns::text, 'skew', max_skew_ns::text, 'drift', max_drift_ppm::text,
-                                               'gaps', max_lost_percent::text, 'tsc_frequency', max_drift_ppm::text);
+    given CONSTANT jsonb := jsonb_build_object(
+        'cost', max_cost_ns::text, 'skew', max_skew_ns::text, 'drift', max_drift_ppm::text,
+        'gaps', max_lost_percent::text, 'tsc_frequency', max_drift_ppm::text);
     wrong text;
 BEGIN
     SELECT a.name INTO wrong
-    FROM (VALUES (1, 'max_cost_ns', max_cost_ns), (2, 'max_skew_ns', max_skew_ns), (3, 'max_drift_ppm', max_drift_ppm),
-                 (4, 'max_lost_percent', max_lost_percent)) AS a(n, name, value)
+    FROM (VALUES (1, 'max_cost_ns', max_cost_ns), (2, 'max_skew_ns', max_skew_ns),
+                 (3, 'max_drift_ppm', max_drift_ppm), (4, 'max_lost_percent', max_lost_percent))
+         AS a(n, name, value)
     WHERE NOT a.value BETWEEN 0 AND 'infinity' ORDER BY a.n LIMIT 1;
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION '% must not be negative or NaN', wrong USING ERRCODE = 'invalid_parameter_value',
+        RAISE EXCEPTION '% must not be negative or NaN', wrong
+            USING ERRCODE = 'invalid_parameter_value',
             HINT = '''infinity'' leaves the check out: it is passed in any case.';
     END IF;
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
     FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
-         LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most) AS t;
+         LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most)
+             AS t;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision,
+                                            double precision, double precision) IS
     'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
     'the figure exceeds the threshold, by default that from which clock_advice() warns; ok is null '
     'if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
@@ -2646,10 +2765,12 @@ COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, 
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
-    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
-                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
-                                                 '' ORDER BY p.n),
-                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    SELECT translate(rtrim(regexp_replace(
+               string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                               ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width),
+                                                   '\1 ', 'g') END,
+                          '' ORDER BY p.n),
+               format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
@@ -2658,25 +2779,37 @@ COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
 -- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
-                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+    SELECT jsonb_build_object('check_name', 'overall',
+        'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice'
+                         ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0
+                        THEN format('%s warning%s', c.warnings,
+                                    CASE WHEN c.warnings > 1 THEN 's' END)
+                             || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
                         ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || CASE WHEN c.notices > 0
+                           THEN format('%s notice%s', c.notices,
+                                       CASE WHEN c.notices > 1 THEN 's' END)
+                           ELSE '' END
                    || coalesce(': ' || c.names, ''))
-    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
+                 count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
+                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names
           FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
     'internal: returns the row of clock_advice() that summarizes the others';
 -- Measures the cost of timing with another setting of timing_clock_source, and restores the
 -- setting.
-CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
+CREATE FUNCTION @extschema@.internal_clock_timing_by(
+    source text, duration double precision, OUT timing_ns numeric, OUT problem text
+)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
-    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
+    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns
+    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
     -- The error rolls the setting back. The variable timing_ns keeps its value.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
@@ -2714,12 +2847,14 @@ DECLARE
     case_ text := '';
 BEGIN
     duration := @extschema@.internal_clock_duration(duration);
-    facts := @extschema@.internal_clock_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
+    facts := @extschema@.internal_clock_facts(
+        CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
-    figures := format('a reading of the system clock takes %s ns, within %s', round((facts ->> 'cost_ns')::numeric, 1),
+    figures := format('a reading of the system clock takes %s ns, within %s',
+                      round((facts ->> 'cost_ns')::numeric, 1),
                       round((facts ->> 'cost_margin_ns')::numeric, 1))
         || coalesce(format('; timing adds %s ns to a call of a plan node, within %s', timing_ns,
                            round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
@@ -2739,60 +2874,91 @@ BEGIN
             finding := c.detail;
         WHEN check_name = 'cost' THEN
             IF c.figure > 60 THEN
-                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs as much as a system call or a slow device: '
+                finding := CASE WHEN severity = 'ok'
+                                THEN 'each reading of the clock costs as much as a system call or '
+                                     'a slow device: '
                                 ELSE 'each reading of the clock is expensive: ' END || figures;
                 severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
-                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the cost of timing';
-                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() shows that they cost much';
-                provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
+                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the '
+                        'cost of timing';
+                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() '
+                            'shows that they cost much';
+                provider := 'which clock source the kernel of this instance uses, and which '
+                            'instance type offers one that is read without a system call (tsc, '
+                            'kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
             ELSE
                 finding := 'reading the clock is cheap: ' || figures;
             END IF;
         WHEN check_name = 'backward_steps' THEN
             IF severity = 'ok' THEN
-                finding := format('the clock did not go backwards: %s readings of clock_timestamp()', facts ->> 'readings');
+                finding := format(
+                    'the clock did not go backwards: %s readings of clock_timestamp()',
+                    facts ->> 'readings');
             ELSE
-                finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
-                                  facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
-                now_ := 'check whether it happens again; a single step may be caused by setting the time';
-                provider := 'why the time goes backwards, and for a host whose processors'' counters are synchronised';
+                finding := format(
+                    'clock_timestamp() went backwards: durations can be negative or huge: %s in %s '
+                    'readings, by up to %s us',
+                    facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
+                now_ := 'check whether it happens again; a single step may be caused by setting '
+                        'the time';
+                provider := 'why the time goes backwards, and for a host whose processors'' '
+                            'counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
-            finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);
+            finding := format(': %s %% of %s s, in %s', lost,
+                              round((facts ->> 'seconds')::numeric, 2), c.detail);
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
-                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'times of queries include the waits: measure later, and check the provider''s graph of CPU credits or CPU limits';
+                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it '
+                                  'is taken away every %s ms', period_ms) || finding;
+                now_ := 'times of queries include the waits: measure later, and check the '
+                        'provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
-                provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
+                provider := format('whether a CPU quota or a lack of CPU credits takes the CPU '
+                                   'away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'other processes used part of the CPU''s time; clocks are not to blame' || finding;
-                now_ := 'find the server''s own busy sessions: `SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are none, ask the provider how much of the CPU''s time the hypervisor takes (steal)';
+                finding := 'other processes used part of the CPU''s time; clocks are not to blame'
+                           || finding;
+                now_ := 'find the server''s own busy sessions: '
+                        '`SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are '
+                        'none, ask the provider how much of the CPU''s time the hypervisor takes '
+                        '(steal)';
             ELSE
                 finding := 'other processes hardly interrupted the run' || finding;
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
-                finding := finding || format('; and it became slower meanwhile, by a factor of %s', slowdown);
+                finding := finding || format('; and it became slower meanwhile, by a factor of %s',
+                                             slowdown);
                 now_ := coalesce(now_, 'measure again: the processor''s speed changes');
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'PostgreSQL 13 to 18 time by the system''s clock' || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
+                finding := 'PostgreSQL 13 to 18 time by the system''s clock'
+                    || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE
-                SELECT * INTO by_system FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
-                SELECT * INTO by_the_tsc FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
-                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
-                                  coalesce(timing_ns::text, 'an unknown number of'))
-                    || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
-                            ELSE format('this role may not set it; a reading of the system clock takes %s ns', round((facts ->> 'cost_ns')::numeric, 1)) END;
+                SELECT * INTO by_system
+                FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
+                SELECT * INTO by_the_tsc
+                FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
+                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a '
+                                  'call of a plan node; ',
+                                  source, coalesce(timing_ns::text, 'an unknown number of'))
+                    || CASE WHEN by_system.problem IS NULL
+                            THEN format('with system %s, with tsc %s', by_system.timing_ns,
+                                        coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
+                            ELSE format('this role may not set it; a reading of the system clock '
+                                        'takes %s ns', round((facts ->> 'cost_ns')::numeric, 1))
+                       END;
                 IF by_tsc AND timing_ns > 1.1 * by_system.timing_ns THEN
                     severity := 'notice';
-                    finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system clock' || finding;
-                    provider := 'why reading the TSC takes so long, and whether RDTSC is intercepted';
+                    finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system '
+                               'clock' || finding;
+                    provider := 'why reading the TSC takes so long, and whether RDTSC is '
+                                'intercepted';
                 ELSIF by_tsc THEN
                     finding := 'EXPLAIN ANALYZE reads the TSC' || finding;
                 ELSIF by_system.problem IS NULL AND by_the_tsc.problem IS NOT NULL THEN
@@ -2802,35 +2968,53 @@ BEGIN
                 ELSE
                     severity := 'notice';
                     finding := 'EXPLAIN ANALYZE reads the system clock' || finding;
-                    now_ := CASE WHEN by_the_tsc.timing_ns IS NOT NULL THEN '`SET timing_clock_source = ''tsc''`' END;
-                    provider := 'whether the TSC of this instance is reliable, and if so to have timing_clock_source set to tsc';
+                    now_ := CASE WHEN by_the_tsc.timing_ns IS NOT NULL
+                                 THEN '`SET timing_clock_source = ''tsc''`' END;
+                    provider := 'whether the TSC of this instance is reliable, and if so to have '
+                                'timing_clock_source set to tsc';
                 END IF;
             END IF;
         ELSE
             finding := c.detail;
         END CASE;
         IF provider IS NOT NULL THEN
-            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
+            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(
+                format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
-        said := said || jsonb_build_object('check_name', check_name, 'severity', severity, 'finding', finding,
-            'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
-                                       @extschema@.internal_clock_lines('for good: ' || for_good, 49),
-                                       @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
+        said := said || jsonb_build_object('check_name', check_name, 'severity', severity,
+            'finding', finding,
+            'action', nullif(concat_ws(E'\n',
+                @extschema@.internal_clock_lines('now: ' || now_, 49),
+                @extschema@.internal_clock_lines('for good: ' || for_good, 49),
+                @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    said := @extschema@.internal_clock_overall(said, 'the clock is all right, so far as SQL can tell')
+    said := @extschema@.internal_clock_overall(said,
+                                               'the clock is all right, so far as SQL can tell')
         || said
-        || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
-                ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',
-                    'action', @extschema@.internal_clock_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
-                              || @extschema@.internal_clock_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
+        || CASE WHEN case_ = ''
+                THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok',
+                    'finding', 'there is nothing to ask the provider for')
+                ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice',
+                    'finding', 'text for a ticket',
+                    'action', @extschema@.internal_clock_lines(
+                                  'ask the provider: on ' || regexp_replace(version(), ',.*', ''),
+                                  49)
+                              || E'\n'
+                              || @extschema@.internal_clock_lines(
+                                  format('measured by SQL at %s: %s.', date_trunc('second', now()),
+                                         figures), 49)
                               || case_) END;
     RETURN QUERY
     SELECT s ->> 'check_name', s ->> 'severity',
-           @extschema@.internal_clock_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
+           @extschema@.internal_clock_lines(s ->> 'finding',
+                                            greatest(87 - max(w.width) OVER (), 28)),
+           s ->> 'action'
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
-         LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
-    ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
+         LATERAL (SELECT coalesce(max(length(l)), 6) AS width
+                  FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
+    ORDER BY s ->> 'check_name' = 'support_case',
+             array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
@@ -2843,17 +3027,21 @@ $clocktiming_script$;
 DO LANGUAGE plpgsql $$
 BEGIN
     EXECUTE (
-        SELECT 'DROP ROUTINE ' || pg_catalog.string_agg(d.objid::pg_catalog.regprocedure::pg_catalog.text, ', ')
+        SELECT 'DROP ROUTINE '
+            || pg_catalog.string_agg(d.objid::pg_catalog.regprocedure::pg_catalog.text, ', ')
         FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e ON d.refobjid = e.oid
-        WHERE e.extname = 'clocktiming' AND d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass
+        WHERE e.extname = 'clocktiming'
+            AND d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass
             AND d.deptype = 'e' AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass);
 END
 $$;
 $clocktiming_drop$;
 BEGIN
     IF pg_catalog.to_regnamespace('pgtle') IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'pg_tle is not installed in this database',
-            HINT = 'Try CREATE EXTENSION pg_tle; or without pg_tle, the file portable/clocktiming.sql.';
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'pg_tle is not installed in this database',
+            HINT = 'Try CREATE EXTENSION pg_tle; or without pg_tle, the file '
+                   'portable/clocktiming.sql.';
     END IF;
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     SELECT extversion, quote_ident(nspname) INTO used, used_in
@@ -2861,12 +3049,14 @@ BEGIN
         WHERE extname = 'clocktiming';
 
     IF used <> version THEN
-        IF NOT EXISTS (SELECT FROM pgtle.available_extension_versions() AS v WHERE v.name = 'clocktiming' AND v.version = '1.0') THEN
+        IF NOT EXISTS (SELECT FROM pgtle.available_extension_versions() AS v
+                       WHERE v.name = 'clocktiming' AND v.version = '1.0') THEN
             PERFORM pgtle.install_extension_version_sql('clocktiming', version, script);
             PERFORM pgtle.install_update_path('clocktiming', used, version, drop_former || script);
             PERFORM pgtle.set_default_version('clocktiming', version);
         END IF;
-        RAISE NOTICE 'clocktiming % can be updated to %', used, version USING HINT = 'ALTER EXTENSION clocktiming UPDATE;';
+        RAISE NOTICE 'clocktiming % can be updated to %', used, version
+            USING HINT = 'ALTER EXTENSION clocktiming UPDATE;';
     ELSE
         IF used IS NOT NULL THEN
             DROP EXTENSION clocktiming;

@@ -12,8 +12,10 @@
 --                           Through a transaction pooler: BEGIN; this file; your calls; ROLLBACK;
 -- To replace an older version, execute the file again. To remove it: DROP SCHEMA clock CASCADE, or,
 -- if the schema (here public) has other objects
---   DO $$ BEGIN EXECUTE (SELECT 'DROP ROUTINE ' || string_agg(oid::regprocedure::text, ', ') FROM pg_proc
---     WHERE pronamespace = 'public'::regnamespace AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'); END $$;
+--   DO $$ BEGIN EXECUTE (
+--     SELECT 'DROP ROUTINE ' || string_agg(oid::regprocedure::text, ', ') FROM pg_proc
+--     WHERE pronamespace = 'public'::regnamespace
+--       AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'); END $$;
 DO LANGUAGE plpgsql $clocktiming_install$
 DECLARE
     wanted text := NULL;        -- a schema, for instance 'clock'
@@ -26,14 +28,18 @@ DECLARE
     f record;
 BEGIN
     IF pg_catalog.current_setting('server_version_num')::int < 130000 THEN
-        RAISE EXCEPTION USING ERRCODE = 'feature_not_supported', MESSAGE = 'clocktiming needs PostgreSQL 13 or later',
-            DETAIL = pg_catalog.format('This server is PostgreSQL %s.', pg_catalog.current_setting('server_version'));
+        RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+            MESSAGE = 'clocktiming needs PostgreSQL 13 or later',
+            DETAIL = pg_catalog.format('This server is PostgreSQL %s.',
+                                       pg_catalog.current_setting('server_version'));
     ELSIF pg_catalog.pg_is_in_recovery() THEN
-        RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction', MESSAGE = 'clocktiming cannot be installed on a standby',
+        RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction',
+            MESSAGE = 'clocktiming cannot be installed on a standby',
             HINT = 'Install it on the primary, in a schema: it can then be called here.';
     ELSIF pg_catalog.current_setting('transaction_read_only')::bool THEN
         RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction',
-            MESSAGE = 'clocktiming cannot be installed in a read-only transaction', HINT = 'Try SET TRANSACTION READ WRITE, or SET default_transaction_read_only = off.';
+            MESSAGE = 'clocktiming cannot be installed in a read-only transaction',
+            HINT = 'Try SET TRANSACTION READ WRITE, or SET default_transaction_read_only = off.';
     END IF;
 
     -- The script needs these settings; the session's values are restored at the end. Bodies of
@@ -42,27 +48,36 @@ BEGIN
     PERFORM pg_catalog.set_config(names[i], (ARRAY['pg_catalog, pg_temp', 'on', 'off'])[i], true)
         FROM pg_catalog.generate_series(1, 3) AS i;
 
-    IF wanted IS NULL AND (target IS NULL OR left(target, 3) = 'pg_' OR NOT has_schema_privilege(target, 'CREATE')) THEN
+    IF wanted IS NULL AND (target IS NULL OR left(target, 3) = 'pg_'
+                           OR NOT has_schema_privilege(target, 'CREATE')) THEN
         target := 'pg_temp';
         IF NOT has_database_privilege(current_database(), 'TEMP') THEN
-            RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = 'clocktiming cannot be installed',
-                DETAIL = 'You may create objects neither in the first schema of search_path nor in pg_temp.',
+            RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+                MESSAGE = 'clocktiming cannot be installed',
+                DETAIL = 'You may create objects neither in the first schema of search_path nor in '
+                         'pg_temp.',
                 HINT = 'Ask for CREATE on a schema, or for TEMP on the database.';
         END IF;
     ELSIF target ~ '["$''[:cntrl:]]' OR strpos(target, chr(92)) > 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_name', MESSAGE = format('clocktiming cannot be installed in schema %I', target),
+        RAISE EXCEPTION USING ERRCODE = 'invalid_name',
+            MESSAGE = format('clocktiming cannot be installed in schema %I', target),
             DETAIL = 'A quote, a backslash or a dollar sign is in its name.';
-    ELSIF EXISTS (SELECT FROM pg_extension WHERE extname = 'clocktiming' AND extnamespace = quote_ident(target)::regnamespace) THEN
-        RAISE EXCEPTION USING ERRCODE = 'duplicate_object', MESSAGE = format('schema %I has the extension clocktiming', target),
+    ELSIF EXISTS (SELECT FROM pg_extension
+                  WHERE extname = 'clocktiming'
+                      AND extnamespace = quote_ident(target)::regnamespace) THEN
+        RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
+            MESSAGE = format('schema %I has the extension clocktiming', target),
             DETAIL = 'Its functions have the same names.',
             HINT = 'Install into another schema, or DROP EXTENSION clocktiming first.';
     ELSE
         target := quote_ident(target);
     END IF;
 
-    before := ARRAY(SELECT oid FROM pg_proc WHERE pronamespace = COALESCE(to_regnamespace(target), pg_my_temp_schema()));
+    before := ARRAY(SELECT oid FROM pg_proc
+                    WHERE pronamespace = COALESCE(to_regnamespace(target), pg_my_temp_schema()));
     SELECT string_agg(oid::regprocedure::text, ', ') INTO former
-        FROM pg_proc WHERE oid = ANY (before) AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]';
+        FROM pg_proc
+        WHERE oid = ANY (before) AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]';
     BEGIN
         EXECUTE COALESCE('DROP ROUTINE ' || former, '');
         EXECUTE replace($clocktiming_script$

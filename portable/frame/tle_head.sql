@@ -16,7 +16,8 @@
 DO LANGUAGE plpgsql $clocktiming_install$
 DECLARE
     version constant text := '@version@';
-    comment constant text := 'What reading the clock costs on this server, and what timing costs a query (portable edition)';
+    comment constant text := 'What reading the clock costs on this server, and what timing costs a '
+                             'query (portable edition)';
     path constant text := pg_catalog.current_setting('search_path');
     used text;          -- the version in use
     used_in text;       -- its schema

@@ -14,8 +14,11 @@ DECLARE
     version CONSTANT int := current_setting('server_version_num');
     -- query of a view whose counters were all reset at the same time
     simple CONSTANT text := $$
-        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
-        FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, $$
+            || $$'per_s', v.n / s.period_s, 'period_s', s.period_s))
+        FROM (SELECT (%s)::float8[] AS counts, $$
+            || $$nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s $$
+            || $$FROM %s) AS s,
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     counts jsonb;
     before jsonb;
@@ -32,52 +35,74 @@ BEGIN
         -- state is at that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
-            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
-                  FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
-                        FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
-                                                     FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
+                || $$max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM $$
+                || $$clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) $$
+                || $$AS period_s
+                        FROM pg_stat_database AS d, $$
+                || $$(SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, $$
+                || $$pg_stat_bgwriter AS b) AS f) AS d,
                        LATERAL (VALUES ('active ms', %s::float8),
-                                       ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
-                                       ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                                       ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                                       ('relation reads', $$
+                || $$CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', $$
+                || $$CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', $$
+                || $$(d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
                   GROUP BY v.counter) AS t$$,
-            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
-            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'))
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)'
+                 ELSE 'NULL' END,
+            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END,
+            current_setting('track_counts'))
         INTO counts;
         IF version >= 160000 THEN
-            EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
-                $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}')
+            EXECUTE format(simple,
+                'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object <> 'wal'$$,
+                '{relation reads,relation writes,relation extends,relation writebacks,'
+                'relation fsyncs}')
             INTO counts USING counts;
         ELSE
-            EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
+            EXECUTE format(simple,
+                'ARRAY[buffers_checkpoint + buffers_clean, '
+                'buffers_checkpoint + buffers_clean + buffers_backend]',
                 'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
             INTO counts USING counts;
         END IF;
         IF version >= 180000 THEN
-            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
-                $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}')
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object = 'wal'$$,
+                '{WAL writes,WAL fsyncs,WAL reads}')
             INTO counts USING counts;
         ELSIF version >= 140000 THEN
-            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}')
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal',
+                '{WAL writes,WAL fsyncs}')
             INTO counts USING counts;
         END IF;
 
         SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
         FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
         WHERE e.extname = 'pg_stat_statements';
-        problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
-                        WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
+        problem := CASE WHEN statements IS NULL
+                        THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000
+                        THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
             -- Estimates the calls of plan nodes.  Each of these statements calls its topmost node,
             -- or the node below it, once per row and once at the end.  The calls of other nodes are
             -- unknown.  Other statements, such as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
-                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
+                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s $$
+                            || $$WHERE query ~* '^\s*(select|with|insert|update|delete|merge|$$
+                            || $$values|table)\y' %2$s),
                         (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
                         statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
                     CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
-                    CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info'
+                         ELSE '(SELECT) AS none' END,
                     '{calls of statements,temporary files of statements}')
                 INTO counts USING counts;
             EXCEPTION WHEN out_of_memory THEN
@@ -96,10 +121,12 @@ BEGIN
     END LOOP;
     IF seconds IS NOT NULL THEN
         -- a counter that has decreased was reset
-        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object(
+                   'total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
         INTO counts
         FROM jsonb_each(counts) AS c,
-             LATERAL (SELECT (c.value ->> 'total')::float8 - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT (c.value ->> 'total')::float8
+                             - (before -> c.key ->> 'total')::float8 AS n) AS d,
              LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
     END IF;
     RETURN counts || jsonb_build_object('problem', problem);
@@ -112,18 +139,23 @@ COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
 CREATE FUNCTION @extschema@.internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
     -- without auto_explain, the setting is null, or an empty string if it was set and reset
-    sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
+    sample_rate CONSTANT double precision :=
+        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
+                                  ELSE ' does not say how much was done since when' END;
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -137,14 +169,20 @@ DECLARE
 BEGIN
     SELECT c.* INTO cost
     FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
-                                     plan_clock text, plan_reading_ns float8, plan_reading_margin_ns float8,
-                                     counting_ns float8, counting_margin_ns float8, timing_ns float8, timing_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8,
+                                     plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8,
+                                     timing_ns float8, timing_margin_ns float8,
                                      problem text, is_bound boolean);
     FOR work, statistics, blocks, setting IN
-        SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
-        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+        SELECT w.work, w.statistics, w.blocks,
+               coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing'
+                                        ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io',
+                      CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
                      (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
-                     (3, 160000, 990000, 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io',
+                      CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
                      (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
                      (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
                      (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
@@ -155,8 +193,10 @@ BEGIN
                      (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
                      (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
                      (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
-                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_analyze'),
-                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
           AND (w.n <> 10 OR costs ? 'counting_ns')
@@ -172,23 +212,30 @@ BEGIN
         reason := NULL;
         IF blocks > 1 THEN
             bound := 'at most';
-            reason := format('blocks are counted, of which up to %s may be done, and timed, at once', blocks);
-        ELSIF work = 'relation reads' AND version >= 180000 AND current_setting('io_method') <> 'sync' THEN
+            reason := format('blocks are counted, of which up to %s may be done, and timed, at '
+                             'once', blocks);
+        ELSIF work = 'relation reads' AND version >= 180000
+              AND current_setting('io_method') <> 'sync' THEN
             readings_per_operation := 4.00;
             bound := 'at most';
-            reason := 'a read that is waited for is timed twice: as it is started, and while it is waited for';
+            reason := 'a read that is waited for is timed twice: as it is started, and while it is '
+                      'waited for';
         ELSIF work = 'relation reads' AND version < 160000 THEN
             least_rate := 0;
             bound := 'at most';
-            reason := 'blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+            reason := 'blks_read contains blocks that tables were extended by, which is not timed '
+                      'before PostgreSQL 16';
         ELSIF work = 'relation writes' AND version < 160000 THEN
             least_rate := counts -> 'least relation writes' ->> 'per_s';
             bound := 'at most';
-            reason := 'buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+            reason := 'buffers_backend contains blocks that tables were extended by, which is not '
+                      'timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := 'the sizes of files are counted, and not how often a block was written and read';
-            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8 >= coalesce(rate, 0) THEN
+            reason := 'the sizes of files are counted, and not how often a block was written and '
+                      'read';
+            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
+               >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'temporary files of statements';
                 rate := counted ->> 'per_s';
@@ -201,23 +248,29 @@ BEGIN
                 THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
             bound := 'estimate';
             reason := 'they are not counted; as many are assumed as scans found rows'
-                || coalesce('; what there are at least is not known, because ' || why_not_statements, '');
+                || coalesce('; what there are at least is not known, because '
+                            || why_not_statements, '');
             IF least_rate > coalesce(rate, '-infinity') THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'calls of statements';
                 rate := least_rate;
                 bound := 'at least';
-                reason := 'they are not counted; there are as many at least as statements returned rows, and one a statement';
+                reason := 'they are not counted; there are as many at least as statements returned '
+                          'rows, and one a statement';
             END IF;
             share := sample_rate;
         END IF;
         IF rate IS NULL THEN
             reason := CASE
-                WHEN work LIKE 'WAL%' AND version < 140000 THEN 'PostgreSQL neither counts nor times them before 14'
+                WHEN work LIKE 'WAL%' AND version < 140000
+                THEN 'PostgreSQL neither counts nor times them before 14'
                 WHEN work = 'calls of plan nodes' THEN
-                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown ELSE 'track_counts is off' END
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown
+                         ELSE 'track_counts is off' END
                     || ', and ' || why_not_statements
-                WHEN work = 'relation reads' AND version < 160000 AND NOT current_setting('track_counts')::boolean THEN 'track_counts is off'
+                WHEN work = 'relation reads' AND version < 160000
+                     AND NOT current_setting('track_counts')::boolean
+                THEN 'track_counts is off'
                 ELSE statistics || unknown END;
             statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
         END IF;
@@ -239,25 +292,32 @@ BEGIN
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || cost.problem, reason)
-                || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
+            reason := coalesce('what counting a call costs is not known, because ' || cost.problem,
+                               reason)
+                || '; writing plans to the log comes on top, and costs by far the most where each '
+                   'statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
             op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns ELSE cost.timing_margin_ns END;
+            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
+                                 ELSE cost.timing_margin_ns END;
             least_ns := op_ns;
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
             reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
-                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem, '');
+                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem,
+                            '');
         END IF;
         IF cost.is_bound AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
             reading_margin_ns := NULL;
             IF setting LIKE 'track%' THEN
                 least_ns := NULL;
-                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
-                reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
+                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
+                              ELSE 'estimate' END;
+                reason := concat_ws('; ', reason,
+                                    'what reading the TSC costs is not known without C: the system '
+                                    'clock''s cost is taken, which is more as a rule');
             END IF;
         END IF;
 
@@ -275,7 +335,9 @@ BEGIN
         operation_margin_ns := round(op_margin_ns::numeric, 2);
         period_s := round((counted ->> 'period_s')::numeric, 3);
         period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
-        active_percent := round((rate * share * op_ns / 1e4 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric, 4);
+        active_percent := round((rate * share * op_ns / 1e4
+                                 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric,
+                                4);
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
@@ -283,7 +345,8 @@ BEGIN
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
-            reason := concat_ws('; ', reason, 'how long sessions were active is not known before PostgreSQL 14');
+            reason := concat_ws('; ', reason,
+                                'how long sessions were active is not known before PostgreSQL 14');
         END IF;
         RETURN NEXT;
     END LOOP;

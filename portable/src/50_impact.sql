@@ -5,13 +5,17 @@
 CREATE FUNCTION @extschema@.internal_clock_impact(
     seconds double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1 AS $body$
 DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     duration double precision := 1;
@@ -20,7 +24,8 @@ DECLARE
     costs jsonb;
 BEGIN
     IF NOT (seconds >= 0.1 AND seconds <= 86400) THEN
-        RAISE EXCEPTION 'seconds must be between 0.1 and 86400' USING ERRCODE = 'invalid_parameter_value',
+        RAISE EXCEPTION 'seconds must be between 0.1 and 86400'
+            USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The number given is %s.', seconds),
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
@@ -30,22 +35,30 @@ BEGIN
         seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
     END IF;
     counts := @extschema@.internal_clock_counts(seconds, 'SELECT pg_sleep($1)');
-    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
-    costs := jsonb_build_object('clock', CASE WHEN by_tsc THEN 'RDTSCP' ELSE @extschema@.internal_clock_clock() END,
-        'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns, 'plan_clock', @extschema@.internal_clock_clock(),
-        'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns, 'counting_ns', NULL, 'is_bound', by_tsc);
+    SELECT c.cost_ns, c.cost_margin_ns INTO system
+    FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
+    costs := jsonb_build_object(
+        'clock', CASE WHEN by_tsc THEN 'RDTSCP' ELSE @extschema@.internal_clock_clock() END,
+        'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns,
+        'plan_clock', @extschema@.internal_clock_clock(),
+        'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns,
+        'counting_ns', NULL, 'is_bound', by_tsc);
     BEGIN
         -- noise may make the difference of two times, and so a cost, negative
-        SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0), 'counting_margin_ns', o.typical_counting_margin_ns,
-                                           'timing_ns', greatest(o.typical_timing_ns, 0), 'timing_margin_ns', o.typical_timing_margin_ns)
-        INTO STRICT costs FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
+        SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0),
+                                           'counting_margin_ns', o.typical_counting_margin_ns,
+                                           'timing_ns', greatest(o.typical_timing_ns, 0),
+                                           'timing_margin_ns', o.typical_timing_margin_ns)
+        INTO STRICT costs
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
         costs := costs || jsonb_build_object('problem', 'the server was too busy to measure it');
     WHEN OTHERS THEN
         costs := costs || jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN QUERY SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
+    RETURN QUERY
+    SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
@@ -58,21 +71,28 @@ CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text, OUT advice text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     WITH works AS MATERIALIZED (
         SELECT d.*
         FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
            CASE WHEN r.work IS NOT NULL THEN NULL
                 WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
                 WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
@@ -80,15 +100,19 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                 ELSE 'only while needed'
                      || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
            END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
@@ -100,7 +124,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  max(d.reading_ns),
                  max(d.period_s),
                  max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
                  sum(d.active_percent),
@@ -110,9 +135,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
-         LATERAL (SELECT coalesce(r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
-                                  OR r.bound = 'at least' AND r.cpu_percent < 1
-                                  OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
+         LATERAL (SELECT coalesce(
+                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
+                      OR r.bound = 'at least' AND r.cpu_percent < 1
+                      OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
     ORDER BY r.n
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS

@@ -5,8 +5,10 @@
 -- Reads the clock continuously, by a PL/pgSQL loop with about 3 readings per microsecond.
 CREATE FUNCTION @extschema@.internal_clock_watch(
     duration double precision,
-    OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
-    OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision, OUT period_s double precision, OUT slowdown double precision
+    OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint,
+    OUT backward_max_us double precision,
+    OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision,
+    OUT period_s double precision, OUT slowdown double precision
 )
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -61,14 +63,18 @@ BEGIN
     -- continues at the beginning of the next period, usually of 100 ms. If other processes use the
     -- CPU, the process continues at shorter or irregular intervals.
     SELECT p.period INTO period_s
-    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
-          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
+    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period,
+                 array_agg(distance) AS distances
+          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance
+                FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
-          AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
+          AND (SELECT avg(abs(x / p.period - round(x / p.period)))
+               FROM unnest(p.distances) AS x) < 0.05;
     -- compares the fastest blocks of readings in the last 30 % of the time with those in the first
     -- 30 %, because the processor may have become slower
-    SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
+    SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7))
+           / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
 $body$;
@@ -87,11 +93,13 @@ BEGIN
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
-        SELECT to_jsonb(o) INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        SELECT to_jsonb(o) INTO calls
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC', 'calls', calls);
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC',
+                                       'calls', calls);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
@@ -99,28 +107,43 @@ COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
 
 CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
-    OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
+    OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT v.*
-    FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc, (facts ->> 'cost_ns')::float8 AS system_ns,
-                 (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
+    FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc,
+                 (facts ->> 'cost_ns')::float8 AS system_ns,
+                 (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns,
+                 (facts ->> 'backward_steps')::int AS steps) AS f,
          LATERAL (VALUES
-            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0 WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
-             CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
-                  WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
+            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0
+                          WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END,
+             200::float8, 'ns',
+             CASE WHEN f.by_tsc AND f.timing_ns IS NULL
+                  THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
+                  WHEN f.by_tsc
+                  THEN 'half of what timing adds to a call of a plan node, for which the TSC is '
+                       'read twice'
                   ELSE 'a reading of the system clock, which is what the server times by' END),
-            ('backward_steps', f.steps, 0, 'steps', CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
-            ('warps', NULL, 0, 'jumps', 'not known without C: SQL can read one clock only, and a jump of that looks like time off the CPU'),
+            ('backward_steps', f.steps, 0, 'steps',
+             CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
+            ('warps', NULL, 0, 'jumps',
+             'not known without C: SQL can read one clock only, and a jump of that looks like time '
+             'off the CPU'),
             ('lags', NULL, 0, 'times', 'not known without C: SQL can read one clock only'),
             ('drift', NULL, 600, 'ppm', 'not known without C: SQL can read one clock only'),
             ('skew', NULL, 0, 'ns', 'not known without C: SQL cannot choose a CPU'),
-            ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8, 'infinity', 'percent',
-             format('%s gaps, the longest of %s us', facts ->> 'gaps', round((facts ->> 'gap_max_us')::numeric, 1))),
+            ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8,
+             'infinity', 'percent',
+             format('%s gaps, the longest of %s us', facts ->> 'gaps',
+                    round((facts ->> 'gap_max_us')::numeric, 1))),
             ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
-             CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read' ELSE 'the server does not time by the TSC' END),
+             CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read'
+                  ELSE 'the server does not time by the TSC' END),
             ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
-             CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed' ELSE 'the server does not time by the TSC' END)
+             CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed'
+                  ELSE 'the server does not time by the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
@@ -132,30 +155,36 @@ CREATE FUNCTION @extschema@.clock_check(
     max_skew_ns      double precision DEFAULT NULL,
     max_drift_ppm    double precision DEFAULT NULL,
     max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    given CONSTANT jsonb := jsonb_build_object('cost', max_cost_ns::text, 'skew', max_skew_ns::text, 'drift', max_drift_ppm::text,
-                                               'gaps', max_lost_percent::text, 'tsc_frequency', max_drift_ppm::text);
+    given CONSTANT jsonb := jsonb_build_object(
+        'cost', max_cost_ns::text, 'skew', max_skew_ns::text, 'drift', max_drift_ppm::text,
+        'gaps', max_lost_percent::text, 'tsc_frequency', max_drift_ppm::text);
     wrong text;
 BEGIN
     SELECT a.name INTO wrong
-    FROM (VALUES (1, 'max_cost_ns', max_cost_ns), (2, 'max_skew_ns', max_skew_ns), (3, 'max_drift_ppm', max_drift_ppm),
-                 (4, 'max_lost_percent', max_lost_percent)) AS a(n, name, value)
+    FROM (VALUES (1, 'max_cost_ns', max_cost_ns), (2, 'max_skew_ns', max_skew_ns),
+                 (3, 'max_drift_ppm', max_drift_ppm), (4, 'max_lost_percent', max_lost_percent))
+         AS a(n, name, value)
     WHERE NOT a.value BETWEEN 0 AND 'infinity' ORDER BY a.n LIMIT 1;
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION '% must not be negative or NaN', wrong USING ERRCODE = 'invalid_parameter_value',
+        RAISE EXCEPTION '% must not be negative or NaN', wrong
+            USING ERRCODE = 'invalid_parameter_value',
             HINT = '''infinity'' leaves the check out: it is passed in any case.';
     END IF;
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
     FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
-         LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most) AS t;
+         LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most)
+             AS t;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision,
+                                            double precision, double precision) IS
     'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
     'the figure exceeds the threshold, by default that from which clock_advice() warns; ok is null '
     'if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';

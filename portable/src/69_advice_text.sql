@@ -7,10 +7,12 @@
 -- not break commands, which are enclosed in backquotes, and removes the backquotes.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
-                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
-                                                 '' ORDER BY p.n),
-                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    SELECT translate(rtrim(regexp_replace(
+               string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                               ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width),
+                                                   '\1 ', 'g') END,
+                          '' ORDER BY p.n),
+               format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
@@ -19,14 +21,23 @@ COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
 -- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
-                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+    SELECT jsonb_build_object('check_name', 'overall',
+        'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice'
+                         ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0
+                        THEN format('%s warning%s', c.warnings,
+                                    CASE WHEN c.warnings > 1 THEN 's' END)
+                             || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
                         ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || CASE WHEN c.notices > 0
+                           THEN format('%s notice%s', c.notices,
+                                       CASE WHEN c.notices > 1 THEN 's' END)
+                           ELSE '' END
                    || coalesce(': ' || c.names, ''))
-    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
+                 count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
+                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names
           FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS

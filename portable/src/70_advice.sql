@@ -1,10 +1,13 @@
 -- Measures the cost of timing with another setting of timing_clock_source, and restores the
 -- setting.
-CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
+CREATE FUNCTION @extschema@.internal_clock_timing_by(
+    source text, duration double precision, OUT timing_ns numeric, OUT problem text
+)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
-    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
+    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns
+    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
     -- The error rolls the setting back. The variable timing_ns keeps its value.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
@@ -41,12 +44,14 @@ DECLARE
     case_ text := '';
 BEGIN
     duration := @extschema@.internal_clock_duration(duration);
-    facts := @extschema@.internal_clock_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
+    facts := @extschema@.internal_clock_facts(
+        CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
-    figures := format('a reading of the system clock takes %s ns, within %s', round((facts ->> 'cost_ns')::numeric, 1),
+    figures := format('a reading of the system clock takes %s ns, within %s',
+                      round((facts ->> 'cost_ns')::numeric, 1),
                       round((facts ->> 'cost_margin_ns')::numeric, 1))
         || coalesce(format('; timing adds %s ns to a call of a plan node, within %s', timing_ns,
                            round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
@@ -66,60 +71,91 @@ BEGIN
             finding := c.detail;
         WHEN check_name = 'cost' THEN
             IF c.figure > 60 THEN
-                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs as much as a system call or a slow device: '
+                finding := CASE WHEN severity = 'ok'
+                                THEN 'each reading of the clock costs as much as a system call or '
+                                     'a slow device: '
                                 ELSE 'each reading of the clock is expensive: ' END || figures;
                 severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
-                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the cost of timing';
-                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() shows that they cost much';
-                provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
+                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which subtracts the '
+                        'cost of timing';
+                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() '
+                            'shows that they cost much';
+                provider := 'which clock source the kernel of this instance uses, and which '
+                            'instance type offers one that is read without a system call (tsc, '
+                            'kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
             ELSE
                 finding := 'reading the clock is cheap: ' || figures;
             END IF;
         WHEN check_name = 'backward_steps' THEN
             IF severity = 'ok' THEN
-                finding := format('the clock did not go backwards: %s readings of clock_timestamp()', facts ->> 'readings');
+                finding := format(
+                    'the clock did not go backwards: %s readings of clock_timestamp()',
+                    facts ->> 'readings');
             ELSE
-                finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
-                                  facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
-                now_ := 'check whether it happens again; a single step may be caused by setting the time';
-                provider := 'why the time goes backwards, and for a host whose processors'' counters are synchronised';
+                finding := format(
+                    'clock_timestamp() went backwards: durations can be negative or huge: %s in %s '
+                    'readings, by up to %s us',
+                    facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
+                now_ := 'check whether it happens again; a single step may be caused by setting '
+                        'the time';
+                provider := 'why the time goes backwards, and for a host whose processors'' '
+                            'counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
-            finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);
+            finding := format(': %s %% of %s s, in %s', lost,
+                              round((facts ->> 'seconds')::numeric, 2), c.detail);
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
-                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'times of queries include the waits: measure later, and check the provider''s graph of CPU credits or CPU limits';
+                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it '
+                                  'is taken away every %s ms', period_ms) || finding;
+                now_ := 'times of queries include the waits: measure later, and check the '
+                        'provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
-                provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
+                provider := format('whether a CPU quota or a lack of CPU credits takes the CPU '
+                                   'away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'other processes used part of the CPU''s time; clocks are not to blame' || finding;
-                now_ := 'find the server''s own busy sessions: `SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are none, ask the provider how much of the CPU''s time the hypervisor takes (steal)';
+                finding := 'other processes used part of the CPU''s time; clocks are not to blame'
+                           || finding;
+                now_ := 'find the server''s own busy sessions: '
+                        '`SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are '
+                        'none, ask the provider how much of the CPU''s time the hypervisor takes '
+                        '(steal)';
             ELSE
                 finding := 'other processes hardly interrupted the run' || finding;
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
-                finding := finding || format('; and it became slower meanwhile, by a factor of %s', slowdown);
+                finding := finding || format('; and it became slower meanwhile, by a factor of %s',
+                                             slowdown);
                 now_ := coalesce(now_, 'measure again: the processor''s speed changes');
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'PostgreSQL 13 to 18 time by the system''s clock' || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
+                finding := 'PostgreSQL 13 to 18 time by the system''s clock'
+                    || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE
-                SELECT * INTO by_system FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
-                SELECT * INTO by_the_tsc FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
-                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
-                                  coalesce(timing_ns::text, 'an unknown number of'))
-                    || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
-                            ELSE format('this role may not set it; a reading of the system clock takes %s ns', round((facts ->> 'cost_ns')::numeric, 1)) END;
+                SELECT * INTO by_system
+                FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
+                SELECT * INTO by_the_tsc
+                FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
+                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a '
+                                  'call of a plan node; ',
+                                  source, coalesce(timing_ns::text, 'an unknown number of'))
+                    || CASE WHEN by_system.problem IS NULL
+                            THEN format('with system %s, with tsc %s', by_system.timing_ns,
+                                        coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
+                            ELSE format('this role may not set it; a reading of the system clock '
+                                        'takes %s ns', round((facts ->> 'cost_ns')::numeric, 1))
+                       END;
                 IF by_tsc AND timing_ns > 1.1 * by_system.timing_ns THEN
                     severity := 'notice';
-                    finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system clock' || finding;
-                    provider := 'why reading the TSC takes so long, and whether RDTSC is intercepted';
+                    finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system '
+                               'clock' || finding;
+                    provider := 'why reading the TSC takes so long, and whether RDTSC is '
+                                'intercepted';
                 ELSIF by_tsc THEN
                     finding := 'EXPLAIN ANALYZE reads the TSC' || finding;
                 ELSIF by_system.problem IS NULL AND by_the_tsc.problem IS NOT NULL THEN
@@ -129,35 +165,53 @@ BEGIN
                 ELSE
                     severity := 'notice';
                     finding := 'EXPLAIN ANALYZE reads the system clock' || finding;
-                    now_ := CASE WHEN by_the_tsc.timing_ns IS NOT NULL THEN '`SET timing_clock_source = ''tsc''`' END;
-                    provider := 'whether the TSC of this instance is reliable, and if so to have timing_clock_source set to tsc';
+                    now_ := CASE WHEN by_the_tsc.timing_ns IS NOT NULL
+                                 THEN '`SET timing_clock_source = ''tsc''`' END;
+                    provider := 'whether the TSC of this instance is reliable, and if so to have '
+                                'timing_clock_source set to tsc';
                 END IF;
             END IF;
         ELSE
             finding := c.detail;
         END CASE;
         IF provider IS NOT NULL THEN
-            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
+            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(
+                format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
-        said := said || jsonb_build_object('check_name', check_name, 'severity', severity, 'finding', finding,
-            'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
-                                       @extschema@.internal_clock_lines('for good: ' || for_good, 49),
-                                       @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
+        said := said || jsonb_build_object('check_name', check_name, 'severity', severity,
+            'finding', finding,
+            'action', nullif(concat_ws(E'\n',
+                @extschema@.internal_clock_lines('now: ' || now_, 49),
+                @extschema@.internal_clock_lines('for good: ' || for_good, 49),
+                @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    said := @extschema@.internal_clock_overall(said, 'the clock is all right, so far as SQL can tell')
+    said := @extschema@.internal_clock_overall(said,
+                                               'the clock is all right, so far as SQL can tell')
         || said
-        || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
-                ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',
-                    'action', @extschema@.internal_clock_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
-                              || @extschema@.internal_clock_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
+        || CASE WHEN case_ = ''
+                THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok',
+                    'finding', 'there is nothing to ask the provider for')
+                ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice',
+                    'finding', 'text for a ticket',
+                    'action', @extschema@.internal_clock_lines(
+                                  'ask the provider: on ' || regexp_replace(version(), ',.*', ''),
+                                  49)
+                              || E'\n'
+                              || @extschema@.internal_clock_lines(
+                                  format('measured by SQL at %s: %s.', date_trunc('second', now()),
+                                         figures), 49)
                               || case_) END;
     RETURN QUERY
     SELECT s ->> 'check_name', s ->> 'severity',
-           @extschema@.internal_clock_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
+           @extschema@.internal_clock_lines(s ->> 'finding',
+                                            greatest(87 - max(w.width) OVER (), 28)),
+           s ->> 'action'
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
-         LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
-    ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
+         LATERAL (SELECT coalesce(max(length(l)), 6) AS width
+                  FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
+    ORDER BY s ->> 'check_name' = 'support_case',
+             array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS

@@ -147,9 +147,10 @@ BEGIN ATOMIC
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
-         LATERAL (SELECT coalesce(r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3.0
-                                  OR r.bound = 'at least' AND r.cpu_percent < 1.0
-                                  OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
+         LATERAL (SELECT coalesce(
+                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3.0
+                      OR r.bound = 'at least' AND r.cpu_percent < 1.0
+                      OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

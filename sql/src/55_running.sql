@@ -121,7 +121,8 @@ BEGIN ATOMIC
                                        pg_catalog.round(s.rows::numeric / s.loops::numeric),
                                        s.loops)
            END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || coalesce(s.state, 'unknown')
+        || E'\n' || pg_catalog.repeat('      ', s.depth)
+        || '  State: ' || coalesce(s.state, 'unknown')
         || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
         E'\n' ORDER BY s.node)
     FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Checks the format of the sources: make indent would change nothing; typedefs.list, which pgindent
-# reads, lists the types of src/; and lines of C and Markdown have at most 100 columns. The first
-# check needs pgindent of PostgreSQL 19, and is skipped without it.
+# reads, lists the types of src/; and lines of C, Markdown and the SQL sources have at most 100
+# columns. The first check needs pgindent of PostgreSQL 19, and is skipped without it.
 
 use strict;
 use warnings;
@@ -62,7 +62,7 @@ sub columns
 
 # Returns the lines of a file that are too long. In C, does not count strings, because a message
 # must be on one line. In Markdown, does not count tables, blocks of code or output, and targets of
-# links.
+# links. In SQL, counts everything: a string can be continued on the next line.
 sub wide_lines
 {
 	my ($file) = @_;
@@ -77,7 +77,7 @@ sub wide_lines
 			next if $in_block || $line =~ /^\s*\||^    |^<!--|^\s*(?:[-*] )?`[^`]+`\S*$/;
 			$line =~ s/\]\([^)]*\)/]/g;
 		}
-		else { $line =~ s/"(?:\\.|[^"\\])*"/""/g; }
+		elsif ($file =~ /\.[ch]$/) { $line =~ s/"(?:\\.|[^"\\])*"/""/g; }
 		push @wide, "$file:$n" if columns($line) > $most_columns;
 	}
 	return @wide;
@@ -90,7 +90,9 @@ find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{^\./(?:build|tmp_check|results|\.git)$};
 			push @wrapped, substr($_, 2) if /\.(?:[ch]|md)$/ && !m{$generated};
 		} }, '.');
-is(join(' ', map { wide_lines($_) } sort @wrapped), '', "no line of C or Markdown exceeds $most_columns columns");
+push @wrapped, glob('sql/src/*.sql portable/src/*.sql portable/frame/*.sql');
+is(join(' ', map { wide_lines($_) } sort @wrapped), '',
+	"no line of C, SQL or Markdown exceeds $most_columns columns");
 
 my $says = `tools/indent --check --diff 2>&1`;
 my $status = $? >> 8;
