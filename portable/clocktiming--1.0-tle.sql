@@ -26,7 +26,8 @@ DECLARE
 -- have not disturbed, and medians.
 
 -- Approximates the 97.5 % quantile of Student's distribution by its Cornish-Fisher expansion. The
--- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or 1.
+-- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or
+-- 1.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -220,8 +221,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 
 -- Each row of a query times three expressions. The first has 100 calls of clock_timestamp(). In the
 -- second, every other call is replaced by statement_timestamp(), which reads no clock. So the cost
--- of a reading is a fiftieth of the difference between these two. The third expression has 100 calls
--- of statement_timestamp().
+-- of a reading is a fiftieth of the difference between these two. The third expression has 100
+-- calls of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
 -- of a call while it waits for the clock of the previous one. If the first expression were compared
@@ -230,8 +231,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
 -- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
 -- much as a call of statement_timestamp(), which the third expression measures. Where it was
--- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also added
--- to the margin, because it may be wrong for this processor.
+-- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
+-- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
 -- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
@@ -251,16 +252,20 @@ DECLARE
     -- 2 us, because the row was disturbed.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
-            SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
+            SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s),
+                   %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
             FROM generate_series(1, $1)
         ), times AS (
-            SELECT extract(epoch FROM t1 - t0)::double precision * 1e9 AS a, extract(epoch FROM t2 - t1)::double precision * 1e9 AS b,
+            SELECT extract(epoch FROM t1 - t0)::double precision * 1e9 AS a,
+                   extract(epoch FROM t2 - t1)::double precision * 1e9 AS b,
                    extract(epoch FROM t3 - t2)::double precision * 1e9 AS c FROM readings
         ), most AS (
-            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) * 1.1 + 2000 AS a, percentile_disc(0.5) WITHIN GROUP (ORDER BY b) * 1.1 + 2000 AS b,
+            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) * 1.1 + 2000 AS a,
+                   percentile_disc(0.5) WITHIN GROUP (ORDER BY b) * 1.1 + 2000 AS b,
                    percentile_disc(0.5) WITHIN GROUP (ORDER BY c) * 1.1 + 2000 AS c FROM times
         )
-        SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
+        SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most
+        WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
         $q$, clock, rtrim(repeat(clock || ',', 100), ','),
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
@@ -339,10 +344,13 @@ BEGIN
         RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF source IN ('system', 'gettimeofday') OR source = 'instr_time' AND NOT tsc THEN
         RETURN source;
-    ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,thread_cputime,clock,getrusage,times,time,cntvct}') THEN
+    ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,'
+                        'monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,'
+                        'thread_cputime,clock,getrusage,times,time,cntvct}') THEN
         RAISE EXCEPTION 'clock source "%" is not available on this server', source
             USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the clock of clock_timestamp() only.',
+            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the '
+                     'clock of clock_timestamp() only.',
             HINT = 'Sources that can be read are system and gettimeofday.';
     END IF;
     RAISE EXCEPTION 'unknown clock source "%"', source USING ERRCODE = 'invalid_parameter_value',
@@ -1180,7 +1188,8 @@ BEGIN
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
                        'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
@@ -1188,7 +1197,9 @@ BEGIN
             concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH')
                                       THEN upper(nullif(words[2], '')) END)
             USING ERRCODE = '0A000',
-            HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE TABLE AS.';
+            HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and '
+                   'with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE '
+                   'TABLE AS.';
     END IF;
     IF params IS NULL THEN
         RETURN (query);
@@ -1201,7 +1212,9 @@ BEGIN
     -- with PREPARE, the context determines the types of the values. The plan is a custom plan.
     WHILE rest <> '' LOOP
         part := coalesce(
-            substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
+            substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*'''
+                                '|"(?:[^"]|"")*"'
+                                '|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
             substring(rest FROM '^\$[0-9]+'),
             substring(rest FROM
                 '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
@@ -1301,7 +1314,8 @@ BEGIN
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
             DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
@@ -1359,10 +1373,12 @@ BEGIN
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     END IF;
     as_cursor := as_cursor AND NOT writes
-        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
+        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*'
+                          '(execute|declare|create|insert|update|delete|merge)\M'
         AND NOT (allow_writes AND statement ~* '\minto\M');
 END
 $body$;
@@ -2016,7 +2032,8 @@ BEGIN
         ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
             loops := NULL;
             lines := lines || format(
-                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
+                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, '
+                '"Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
                 substring(line FROM '^ *'),
                 round((node ->> 'total_ms')::numeric, 3),
                 round((node ->> 'total_margin_ms')::numeric, 3),
@@ -2033,7 +2050,8 @@ BEGIN
                     || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
             lines := lines || format(
-                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, '
+                '"Timing Overhead": %s, "Plain Execution Time": %s},',
                 result -> 'clock', result ->> 'runs',
                 round((result ->> 'removed_ms')::numeric, 3),
                 round((result ->> 'plain_ms')::numeric, 3));
@@ -2555,7 +2573,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
          LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
+                      r.bound = 'estimate' AND r.cpu_percent < 3 AND r.cpu_percent
+                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
                       OR r.bound = 'at least' AND r.cpu_percent < 1
                       OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
     ORDER BY r.n

@@ -1421,7 +1421,8 @@ BEGIN ATOMIC
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
          LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3.0
+                      r.bound = 'estimate' AND r.cpu_percent < 3.0 AND r.cpu_percent
+                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
                       OR r.bound = 'at least' AND r.cpu_percent < 1.0
                       OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
     ORDER BY r.n;

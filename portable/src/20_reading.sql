@@ -4,8 +4,8 @@
 
 -- Each row of a query times three expressions. The first has 100 calls of clock_timestamp(). In the
 -- second, every other call is replaced by statement_timestamp(), which reads no clock. So the cost
--- of a reading is a fiftieth of the difference between these two. The third expression has 100 calls
--- of statement_timestamp().
+-- of a reading is a fiftieth of the difference between these two. The third expression has 100
+-- calls of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
 -- of a call while it waits for the clock of the previous one. If the first expression were compared
@@ -14,8 +14,8 @@
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
 -- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
 -- much as a call of statement_timestamp(), which the third expression measures. Where it was
--- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also added
--- to the margin, because it may be wrong for this processor.
+-- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
+-- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
 -- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
@@ -35,16 +35,20 @@ DECLARE
     -- 2 us, because the row was disturbed.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
-            SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
+            SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s),
+                   %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
             FROM generate_series(1, $1)
         ), times AS (
-            SELECT extract(epoch FROM t1 - t0)::double precision * 1e9 AS a, extract(epoch FROM t2 - t1)::double precision * 1e9 AS b,
+            SELECT extract(epoch FROM t1 - t0)::double precision * 1e9 AS a,
+                   extract(epoch FROM t2 - t1)::double precision * 1e9 AS b,
                    extract(epoch FROM t3 - t2)::double precision * 1e9 AS c FROM readings
         ), most AS (
-            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) * 1.1 + 2000 AS a, percentile_disc(0.5) WITHIN GROUP (ORDER BY b) * 1.1 + 2000 AS b,
+            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) * 1.1 + 2000 AS a,
+                   percentile_disc(0.5) WITHIN GROUP (ORDER BY b) * 1.1 + 2000 AS b,
                    percentile_disc(0.5) WITHIN GROUP (ORDER BY c) * 1.1 + 2000 AS c FROM times
         )
-        SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
+        SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most
+        WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
         $q$, clock, rtrim(repeat(clock || ',', 100), ','),
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
@@ -123,10 +127,13 @@ BEGIN
         RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF source IN ('system', 'gettimeofday') OR source = 'instr_time' AND NOT tsc THEN
         RETURN source;
-    ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,thread_cputime,clock,getrusage,times,time,cntvct}') THEN
+    ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,'
+                        'monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,'
+                        'thread_cputime,clock,getrusage,times,time,cntvct}') THEN
         RAISE EXCEPTION 'clock source "%" is not available on this server', source
             USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the clock of clock_timestamp() only.',
+            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the '
+                     'clock of clock_timestamp() only.',
             HINT = 'Sources that can be read are system and gettimeofday.';
     END IF;
     RAISE EXCEPTION 'unknown clock source "%"', source USING ERRCODE = 'invalid_parameter_value',

@@ -28,7 +28,8 @@ BEGIN
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
                        'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
@@ -36,7 +37,9 @@ BEGIN
             concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH')
                                       THEN upper(nullif(words[2], '')) END)
             USING ERRCODE = '0A000',
-            HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE TABLE AS.';
+            HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and '
+                   'with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE '
+                   'TABLE AS.';
     END IF;
     IF params IS NULL THEN
         RETURN (query);
@@ -49,7 +52,9 @@ BEGIN
     -- with PREPARE, the context determines the types of the values. The plan is a custom plan.
     WHILE rest <> '' LOOP
         part := coalesce(
-            substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
+            substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*'''
+                                '|"(?:[^"]|"")*"'
+                                '|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
             substring(rest FROM '^\$[0-9]+'),
             substring(rest FROM
                 '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
@@ -149,7 +154,8 @@ BEGIN
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
             DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
@@ -206,10 +212,12 @@ BEGIN
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
+                   'and effects outside of the database stay.';
     END IF;
     as_cursor := as_cursor AND NOT writes
-        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
+        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*'
+                          '(execute|declare|create|insert|update|delete|merge)\M'
         AND NOT (allow_writes AND statement ~* '\minto\M');
 END
 $body$;

@@ -144,7 +144,8 @@ BEGIN
         ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
             loops := NULL;
             lines := lines || format(
-                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
+                '%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, '
+                '"Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
                 substring(line FROM '^ *'),
                 round((node ->> 'total_ms')::numeric, 3),
                 round((node ->> 'total_margin_ms')::numeric, 3),
@@ -161,7 +162,8 @@ BEGIN
                     || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
             lines := lines || format(
-                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, '
+                '"Timing Overhead": %s, "Plain Execution Time": %s},',
                 result -> 'clock', result ->> 'runs',
                 round((result ->> 'removed_ms')::numeric, 3),
                 round((result ->> 'plain_ms')::numeric, 3));

@@ -136,7 +136,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
          LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent >= 0.3 AND r.cpu_percent < 3
+                      r.bound = 'estimate' AND r.cpu_percent < 3 AND r.cpu_percent
+                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
                       OR r.bound = 'at least' AND r.cpu_percent < 1
                       OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
     ORDER BY r.n

@@ -304,9 +304,10 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
+
 		/*
-		 * in a survey of all clocks, the reference itself is compared with the
-		 * default reference
+		 * in a survey of all clocks, the reference itself is compared with
+		 * the default reference
 		 */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)

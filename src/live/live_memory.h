@@ -114,8 +114,8 @@ typedef struct LiveChunk
 typedef struct LiveImage
 {
 	LiveHeader	header;
-	LiveCounts *before;			/* counts that ended workers have left in these
-								 * slots, indexed by place; or NULL */
+	LiveCounts *before;			/* counts that ended workers have left in
+								 * these slots, indexed by place; or NULL */
 	double		before_ns;		/* run_ns of these workers */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;

@@ -120,6 +120,7 @@ INSERT INTO made_up VALUES
     ('at least, high', 1.1, 'at least', 'only while needed', 'only while needed'),
     ('at most, low', 0.9, 'at most', 'may stay on', 'may stay on'),
     ('at most, high', 1.1, 'at most', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('auto_explain.log_analyze', 0.06, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
     ('auto_explain.log_timing', 2, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain), or sampled'),
     ('unknown', NULL, NULL, 'unknown, see reason', 'unknown, see reason');
 SAVEPOINT made_up;
