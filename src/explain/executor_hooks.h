@@ -2,8 +2,9 @@
  * Executor hooks.  They decide which executions are timed by sampling.
  *
  * An execution is timed for one of three reasons.  An EXPLAIN statement has the option
- * CLOCK_SAMPLING.  Or instrument_options request timers, which clocktiming.sampled_timing replaces
- * by sampling.  Or the execution was drawn at random for the statistics of plans.
+ * CLOCK_SAMPLING.  Or the QueryDesc requests timers (instrument_options), which
+ * clocktiming.sampled_timing replaces by sampling.  Or the execution was drawn at random for the
+ * statistics of plans.
  */
 #ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
 #define CLOCKTIMING_EXECUTOR_HOOKS_H
@@ -12,14 +13,14 @@
 
 #include "explain/node_timing.h"
 
-/* Whether and how an execution is timed for the statistics of plans; set by a draw() function. */
+/* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
 {
 	double		weight;			/* executions it represents; 0: not drawn */
 	double		failed_weight;	/* likewise, if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of draw() */
-	uint64		class;			/* used only by the module with draw() */
+	uint64		class;			/* used only by the module that has draw() */
 	uint64		queryid;
 	uint64		planid;
 	Oid			userid;

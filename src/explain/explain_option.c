@@ -211,7 +211,7 @@ explain_option_finished(void)
 				 errdetail("On this version of PostgreSQL, EXPLAIN EXECUTE prints neither margins nor a summary.")));
 		return;
 	}
-	/* EXPLAIN or auto_explain may print WAL usage */
+	/* EXPLAIN or auto_explain may print WAL usage itself */
 	if (!es->timing || !show_margins || es->wal ||
 		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))

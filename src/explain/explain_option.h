@@ -1,4 +1,4 @@
-/* Options of EXPLAIN (PostgreSQL 18 and later), and the setting clocktiming.show_margins. */
+/* EXPLAIN's options CLOCK_SAMPLING, CLOCK_MAX_OVERHEAD; the setting clocktiming.show_margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 

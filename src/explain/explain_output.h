@@ -14,7 +14,7 @@ typedef struct PlanNodeInfo
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the nodes in EXPLAIN's order.  Only after rows were counted, before ExecutorEnd(). */
+/* Returns the nodes in EXPLAIN's order, after a run with row counts but before ExecutorEnd(). */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -42,9 +42,9 @@ extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
  * Markers are numbers that identify nodes in EXPLAIN's output, also before PostgreSQL 18, whose
- * EXPLAIN has no hook for nodes. explain_set_markers() sets them as numbers of WAL records, which
- * EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in the output, from position
- * "from", by the lines of explain_put_node().  Text and JSON only.
+ * EXPLAIN has no hook for nodes. explain_set_markers() makes them the nodes' numbers of WAL
+ * records, which EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in the output,
+ * from position "from", by the lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {

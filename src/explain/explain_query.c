@@ -339,7 +339,7 @@ explain_full(ExplainedQuery *explained)
 	explained->full_ms = plan_run(explained->query, &observer);
 	after_ms = run_plain_ms(explained);
 	explained->plain_ms = (before_ms + after_ms) / 2;
-	/* caches were cold in the first run, or one was disturbed */
+	/* caches were cold in the first run, or one of the runs was disturbed */
 	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
 		explained->plain_ms = Min(before_ms, after_ms);
 	run_last(explained, 0, full_last);

@@ -47,8 +47,8 @@ typedef struct ExplainedQuery
 /*
  * Executes the query as often as the method requires.  "verify" adds plain runs, which set
  * plain_ms.  If "runs" is above 1, a plain run precedes each run, and plain_ms is their mean.
- * Otherwise there is a plain run before and one after "finished", and plain_ms is the shorter
- * duration.
+ * Otherwise the first execution is a plain run, and so is the last one, after "finished".  Then
+ * plain_ms is the shorter duration.
  */
 extern void explain_query(ExplainedQuery *explained);
 

@@ -38,8 +38,8 @@ typedef struct SampledRun
 extern void sampled_run(const PlanQuery *query, SampledRun *run);
 
 /*
- * What sampled_run() calls before and after the run, for callers that execute the plan themselves.
- * "arg" is the SampledRun.  After an error, the query's memory context releases all resources.
+ * Functions that sampled_run() calls, for callers that execute a plan by themselves.  "arg" is the
+ * SampledRun.  After an error, the query's memory context releases all resources.
  */
 extern void sampled_before_run(QueryDesc *desc, void *arg);
 extern void sampled_after_run(QueryDesc *desc, void *arg);
@@ -60,7 +60,8 @@ typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /*
  * Returns the estimates of all nodes, in CurrentMemoryContext.  The recorder sets each node's
- * input.  If it is NULL, the execution must have ended, and the results of workers are included.
+ * input.  A NULL recorder requires that the execution has ended; then workers' results are
+ * included.
  */
 extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg);
 

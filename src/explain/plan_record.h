@@ -7,7 +7,7 @@
 /* Sets the record of a node's calls in this process.  Called after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/* Writes the counts so far into the server's instrumentation: extensions may explain the plan. */
+/* Writes counts so far to the server's instrumentation, in case an extension explains the plan. */
 extern void record_show_counts(QueryTiming *query);
 
 /* Adds a record to a sum, or with sign -1 subtracts it. */
@@ -25,7 +25,7 @@ extern void record_parts(const QueryTiming *query, const NodeRecord *records, Pl
 /* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
-/* Sets the record of a shared subplan's calls by one node. whole_ns: time of all its calls. */
+/* Sets the record of a shared subplan's calls by one node.  The subplan takes whole_ns in total. */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 
 #endif							/* CLOCKTIMING_PLAN_RECORD_H */

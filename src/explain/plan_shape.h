@@ -30,7 +30,7 @@ typedef struct PlanShape
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* its code may add to EXPLAIN's row count */
 	bool		scans_relation; /* its struct is a Scan; scanrelid may be 0 */
-	bool		end_shows;		/* its state shows that a loop has ended */
+	bool		end_shows;		/* its state shows if a loop has ended */
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a window partition or a group,
 								 * fetch many rows, or wait */

@@ -92,10 +92,11 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	/* the counts of NodeTiming at the latest timed call, and its start */
-	int64		timed_at;
-	int64		timed_first;
-	uint64		timed_start;	/* by a clock that includes long gaps */
+	int64		timed_at;		/* "calls" of NodeTiming at the latest timed
+								 * call */
+	int64		timed_first;	/* first_calls of NodeTiming at that call */
+	uint64		timed_start;	/* that call's start, by a clock that includes
+								 * long gaps */
 
 	/* decaying sums over the intervals between starts of timed calls */
 	double		interval_ticks; /* including long gaps */
@@ -173,11 +174,12 @@ typedef struct NodeTiming
 
 	double		calls_again;	/* calls after a loop's end, which begin no
 								 * loop but are in first_calls */
-	double		shown_rows;		/* these two: included in instr already */
+	double		shown_rows;		/* these two: already part of instr, in case
+								 * an extension explains the plan */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* wrapper that counts calls */
 	ExecProcNodeMtd usage_call; /* also counts buffers and WAL if needed */
-	ExecProcNodeMtd call;		/* installed: also counts subplan uses if any */
+	ExecProcNodeMtd call;		/* the installed one; also counts subplan uses */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan's root: its caller now */
 	SubplanUse *latest_use;		/* of a shared subplan's root: latest caller */
