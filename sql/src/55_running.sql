@@ -60,7 +60,8 @@ COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'time of the node itself, in percent of the time of the processes that have executed the node';
+    'self_ms in percent of the elapsed time since counting began, added up over the processes that '
+    'have executed the node';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';

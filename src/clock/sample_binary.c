@@ -91,7 +91,7 @@ decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate
 	return n;
 }
 
-/* Returns an element of eight bytes.  Faster than pq_getmsgint64(): a merge reads thousands. */
+/* Returns an element of eight bytes.  Faster than pq_getmsgint64(), for clock_merge(). */
 static uint64
 element(const char *elements, int k)
 {

@@ -26,8 +26,8 @@ typedef struct TallyEntry
 } TallyEntry;
 
 /*
- * Events since the latest reading of the reference clock.  A jump is a long duration.  The next
- * reading of the reference shows whether a jump is a gap or a warp.
+ * Events since the latest reading of the reference clock.  A jump is a duration of at least
+ * "usual" ticks.  The next reading of the reference shows whether a jump is a gap or a warp.
  */
 typedef struct TallyWindow
 {
@@ -44,7 +44,7 @@ typedef struct Tally
 	int			nlonger;		/* used slots of the table */
 	int			precision_bits; /* significant bits of long durations */
 	uint64_t	largest;		/* largest duration, always exact */
-	uint64_t	usual;			/* shortest duration that may be a jump */
+	uint64_t	usual;			/* durations from this one on are jumps */
 
 	uint64_t	stall_value;	/* latest reading that was repeated */
 	uint64_t	stall_run;		/* number of its repetitions in a row */
@@ -93,7 +93,8 @@ extern int	tally_distinct(const Tally *tally);
 
 /*
  * Writes the distinct durations and their counts in ascending order; returns their number, at most
- * TALLY_MOST.  "entries" needs tally_distinct() + 1 elements.  The last duration is exact.
+ * TALLY_MOST.  "entries" needs tally_distinct() + 1 elements, because the largest duration has
+ * an exact entry of its own.
  */
 extern int	tally_export(const Tally *tally, TallyEntry *entries);
 

@@ -262,7 +262,8 @@ for my $i (0 .. $#pictures)
 	is($picture, $theirs, "picture $i, $width columns" . ($separate ? ', bars apart' : ''));
 }
 
-# ministat's table is wider (75 columns) than clocktiming's. The plots must be equal.
+# Below the plots, ministat prints wider statistics (75 columns) than clocktiming. The plots must be
+# equal.
 write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');
