@@ -173,9 +173,9 @@ SKIP:
 	}
 }
 
-# Wrappers that are installed while the query is running, in the call after row 100. They count from
-# that call on, also in loops that began before it. The state of nodes that were called before is
-# known.
+# Wrappers that are installed while the query is running, in the call that returns row 101. They
+# count from this call on, also in loops that began before it. The states of most nodes that were
+# only called before are known, too.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN
