@@ -123,10 +123,10 @@ INSERT INTO made_up VALUES
     ('auto_explain.log_analyze', 0.06, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
     ('auto_explain.log_timing', 2, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain), or sampled'),
     ('unknown', NULL, NULL, 'unknown, see reason', 'unknown, see reason');
-SAVEPOINT made_up;
+CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
-    EXECUTE regexp_replace(pg_get_functiondef('internal_clock_impact'::regproc), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
+    EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0, 'observed'::text, 2.0, 0.0,
                'clock'::text, 0.0, 'view'::text, 'reason'::text FROM pg_temp.made_up AS m;
     END $body$);
@@ -134,7 +134,7 @@ END $$;
 SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up AS m USING (setting);
 SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute') FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work') FROM clock_impact(detail => true);
-ROLLBACK TO made_up;
+DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
 -- Loads auto_explain in this session, if it is installed.
 SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain FROM pg_config WHERE name = 'PKGLIBDIR' \gset
