@@ -1902,8 +1902,8 @@ COMMENT ON VIEW clock_running IS
     'while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
-    'process that executes the plan; of a parallel plan the leader, whose rows include the '
-    'counters of its workers';
+    'process that executes the plan: in a parallel plan, the leader. The counters include those '
+    'of its workers';
 COMMENT ON COLUMN clock_running.level IS
     'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
     'calls, and so on';
