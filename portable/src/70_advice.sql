@@ -191,7 +191,7 @@ BEGIN
         || said
         || CASE WHEN case_ = ''
                 THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok',
-                    'finding', 'there is nothing to ask the provider for')
+                    'finding', 'no fault of the clock to report')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice',
                     'finding', 'text for a ticket',
                     'action', @extschema@.internal_clock_lines(
