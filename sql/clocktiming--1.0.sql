@@ -1420,6 +1420,7 @@ BEGIN ATOMIC
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
+         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
          LATERAL (SELECT coalesce(
                       r.bound = 'estimate' AND r.cpu_percent < 3.0 AND r.cpu_percent
                           >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
@@ -1431,7 +1432,8 @@ COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
     'work, since the last reset of the statistics or during the given seconds; returns a row per '
     'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
-    'whether it is a lower bound, an upper bound or an estimate, and reason says what is unknown';
+    'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
+    'may stay on, and reason says what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 

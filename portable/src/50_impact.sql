@@ -135,6 +135,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
+         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
          LATERAL (SELECT coalesce(
                       r.bound = 'estimate' AND r.cpu_percent < 3 AND r.cpu_percent
                           >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
@@ -146,4 +147,5 @@ COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
     'server''s work, since the last reset of the statistics or during the given seconds: a row per '
     'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
-    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
+    'is a lower bound, an upper bound or an estimate, advice says whether the setting may stay '
+    'on, and reason says what is unknown';

@@ -147,6 +147,7 @@ BEGIN ATOMIC
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r,
+         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
          LATERAL (SELECT coalesce(
                       r.bound = 'estimate' AND r.cpu_percent < 3.0 AND r.cpu_percent
                           >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
@@ -158,5 +159,6 @@ COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
     'work, since the last reset of the statistics or during the given seconds; returns a row per '
     'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
-    'whether it is a lower bound, an upper bound or an estimate, and reason says what is unknown';
+    'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
+    'may stay on, and reason says what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

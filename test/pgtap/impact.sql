@@ -108,7 +108,8 @@ SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of 
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
--- advice follows from cpu_percent and bound. Costs of 0.1 to 5 percent replace this server's.
+-- advice follows from cpu_percent and bound. The function that returns this server's costs is
+-- replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, bound text, advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, NULL, 'may stay on', 'may stay on'),
