@@ -427,6 +427,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	node->self_cost_margin_ns = hypot(inside_ns, COST_UNCERTAINTY * cost_ns);
+
 	/*
 	 * Ignores smaller changes.  With them, the margins of bench/truth were
 	 * wider by a quarter, and hardly more of them contained the true time.
