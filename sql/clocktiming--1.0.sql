@@ -411,7 +411,8 @@ COMMENT ON FUNCTION internal_clock_counts(double precision, text) IS
 CREATE FUNCTION internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -426,6 +427,12 @@ DECLARE
     -- without auto_explain, the setting is null, or an empty string if it was set and reset
     sample_rate CONSTANT double precision :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
+    -- count(*) over a cross join (doc/benchmarks.md, "clock_impact").
+    least_call_ns CONSTANT double precision := 10;
+    -- Number of processes of a parallel query.  Only the leader's active time is counted.
+    processes CONSTANT double precision :=
+        current_setting('max_parallel_workers_per_gather')::int + 1;
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' does not say how much was done since when' END;
     cost record;
@@ -602,6 +609,13 @@ BEGIN
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
         operations := (counted ->> 'total')::double precision;
+        most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
+        IF setting LIKE 'auto_explain%' THEN
+            -- the cost if the active sessions did nothing but call plan nodes
+            most_cpu_percent := greatest(cpu_percent,
+                round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes * share
+                       * op_ns / least_call_ns)::numeric, 4));
+        END IF;
         operations_per_s := round((rate * share)::numeric, 3);
         operation_ns := round(op_ns::numeric, 2);
         operation_margin_ns := round(op_margin_ns::numeric, 2);
@@ -614,6 +628,7 @@ BEGIN
             bound := NULL;
         ELSIF operations = 0 THEN
             -- without operations, the cost is certainly 0
+            most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -628,12 +643,56 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
+-- Returns the column "advice" of clock_impact().  "sampled": the advice may be to estimate times by
+-- sampling.
+CREATE FUNCTION internal_clock_timing_advice(
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean,
+    sampled boolean
+) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
+    or_sampled CONSTANT text :=
+        CASE WHEN sampled AND setting = 'auto_explain.log_timing' THEN ', or sampled' ELSE '' END;
+    -- Calls of plan nodes are estimated by the rows that scans found.  Joins can multiply them.
+    uncertain CONSTANT boolean := coalesce(
+        bound = 'estimate' AND cpu_percent < 3
+            AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
+        OR bound = 'at least' AND cpu_percent < 1
+        OR bound = 'at most' AND cpu_percent >= 1, false);
+    sample_rate numeric;
+BEGIN
+    IF most_cpu_percent < 1 THEN
+        RETURN 'may stay on';
+    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
+        -- At this rate, the upper bound is 1 %.  Rounded down to one digit.
+        sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
+                                '1')::numeric / most_cpu_percent;
+        RETURN format('with sample_rate <= %s',
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int))) || or_sampled;
+    ELSIF cpu_percent IS NULL THEN
+        RETURN 'unknown, see reason';
+    ELSIF uncertain AND NOT observed THEN
+        RETURN 'measure clock_impact(60)';
+    ELSIF uncertain THEN
+        RETURN 'only while needed (uncertain)' || or_sampled;
+    ELSIF cpu_percent < 1 THEN
+        RETURN 'may stay on';
+    END IF;
+    RETURN 'only while needed' || or_sampled;
+END
+$body$;
+COMMENT ON FUNCTION
+    internal_clock_timing_advice(text, numeric, numeric, text, boolean, boolean) IS
+    'internal: returns clock_impact()''s advice for a setting that has these costs';
+
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -1353,7 +1412,8 @@ CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -1368,22 +1428,18 @@ BEGIN ATOMIC
         SELECT d.*
         FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
              AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, bound,
+                  least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
                   readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
                   reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.bound,
-           CASE WHEN r.work IS NOT NULL THEN NULL
-                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
-                WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
-                WHEN r.cpu_percent < 1.0 AND NOT u.uncertain THEN 'may stay on'
-                ELSE 'only while needed'
-                     || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
-                     || CASE WHEN r.setting = 'auto_explain.log_timing' THEN ', or sampled'
-                             ELSE '' END
+           r.least_cpu_percent, r.most_cpu_percent, r.bound,
+           CASE WHEN r.work IS NULL
+                THEN internal_clock_timing_advice(
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL, true)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -1395,6 +1451,8 @@ BEGIN ATOMIC
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
+                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
+                      THEN sum(d.most_cpu_percent) END,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
@@ -1419,13 +1477,7 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r,
-         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
-         LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent < 3.0 AND r.cpu_percent
-                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
-                      OR r.bound = 'at least' AND r.cpu_percent < 1.0
-                      OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
+          GROUP BY d.setting, d.value, d.in_effect) r
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

@@ -5,7 +5,8 @@
 CREATE FUNCTION @extschema@.internal_clock_impact(
     seconds double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -71,7 +72,8 @@ CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -85,20 +87,18 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
         SELECT d.*
         FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
              AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, bound,
+                  least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
                   readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
                   reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.bound,
-           CASE WHEN r.work IS NOT NULL THEN NULL
-                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
-                WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
-                WHEN r.cpu_percent < 1 AND NOT u.uncertain THEN 'may stay on'
-                ELSE 'only while needed'
-                     || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
+           r.least_cpu_percent, r.most_cpu_percent, r.bound,
+           CASE WHEN r.work IS NULL
+                THEN @extschema@.internal_clock_timing_advice(
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL, false)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -110,6 +110,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
+                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
+                      THEN sum(d.most_cpu_percent) END,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
@@ -134,13 +136,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r,
-         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
-         LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent < 3 AND r.cpu_percent
-                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
-                      OR r.bound = 'at least' AND r.cpu_percent < 1
-                      OR r.bound = 'at most' AND r.cpu_percent >= 1, false)) AS u(uncertain)
+          GROUP BY d.setting, d.value, d.in_effect) r
     ORDER BY r.n
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS

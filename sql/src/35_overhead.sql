@@ -80,7 +80,8 @@ CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
     OUT bound text, OUT advice text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
     OUT operation_margin_ns numeric,
@@ -95,22 +96,18 @@ BEGIN ATOMIC
         SELECT d.*
         FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
              AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, bound,
+                  least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
                   readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
                   reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.bound,
-           CASE WHEN r.work IS NOT NULL THEN NULL
-                WHEN r.cpu_percent IS NULL THEN 'unknown, see reason'
-                WHEN u.uncertain AND seconds IS NULL THEN 'measure clock_impact(60)'
-                WHEN r.cpu_percent < 1.0 AND NOT u.uncertain THEN 'may stay on'
-                ELSE 'only while needed'
-                     || CASE WHEN u.uncertain THEN ' (uncertain)' ELSE '' END
-                     || CASE WHEN r.setting = 'auto_explain.log_timing' THEN ', or sampled'
-                             ELSE '' END
+           r.least_cpu_percent, r.most_cpu_percent, r.bound,
+           CASE WHEN r.work IS NULL
+                THEN internal_clock_timing_advice(
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL, true)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -122,6 +119,8 @@ BEGIN ATOMIC
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
+                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
+                      THEN sum(d.most_cpu_percent) END,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
@@ -146,13 +145,7 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r,
-         -- Calls of plan nodes are estimated by the rows that scans found. Joins can multiply them.
-         LATERAL (SELECT coalesce(
-                      r.bound = 'estimate' AND r.cpu_percent < 3.0 AND r.cpu_percent
-                          >= CASE WHEN r.setting LIKE 'auto_explain%' THEN 0.05 ELSE 0.3 END
-                      OR r.bound = 'at least' AND r.cpu_percent < 1.0
-                      OR r.bound = 'at most' AND r.cpu_percent >= 1.0, false)) AS u(uncertain)
+          GROUP BY d.setting, d.value, d.in_effect) r
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

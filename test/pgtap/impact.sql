@@ -26,6 +26,12 @@ SELECT matches(reason, 'writing plans to the log comes on top', work || ': what 
 SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
 SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail WHERE least_cpu_percent IS NOT NULL;
+SELECT is(most_cpu_percent, cpu_percent, work || ': the most') FROM detail WHERE (bound IS NULL OR bound = 'at most') AND cpu_percent IS NOT NULL;
+SELECT is(most_cpu_percent, NULL, work || ': no upper bound') FROM detail WHERE bound <> 'at most' AND setting LIKE 'track%';
+SELECT cmp_ok(most_cpu_percent, '>=', cpu_percent, setting || ': the most is no less') FROM detail WHERE setting LIKE 'auto_explain%';
+SELECT cmp_ok(abs(most_cpu_percent / (cpu_percent / active_percent * 100 * (1 + current_setting('max_parallel_workers_per_gather')::int) * operation_ns / 10) - 1),
+              '<=', 0.05, setting || ': the most is a call per 10 ns of active time')
+FROM detail WHERE setting = 'auto_explain.log_timing' AND cpu_percent < most_cpu_percent AND active_percent > 0.1;
 SELECT is(least_cpu_percent, cpu_percent, work || ': what is counted has no other bound') FROM detail WHERE bound IS NULL AND cpu_percent IS NOT NULL;
 SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL OR cpu_percent IS NULL;
 SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no work, no doubt') FROM detail WHERE operations = 0;
@@ -108,32 +114,41 @@ SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of 
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
--- advice follows from cpu_percent and bound. The function that returns this server's costs is
--- replaced by one that returns made-up costs.
-CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, bound text, advice text, advice_of_a_minute text);
+-- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
+-- server's costs is replaced by one that returns made-up costs.
+CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
-    ('exact, low', 0.9, NULL, 'may stay on', 'may stay on'),
-    ('exact, high', 1.1, NULL, 'only while needed', 'only while needed'),
-    ('estimate, low', 0.2, 'estimate', 'may stay on', 'may stay on'),
-    ('estimate, near 1', 0.5, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
-    ('estimate, high', 3.1, 'estimate', 'only while needed', 'only while needed'),
-    ('at least, low', 0.4, 'at least', 'measure clock_impact(60)', 'only while needed (uncertain)'),
-    ('at least, high', 1.1, 'at least', 'only while needed', 'only while needed'),
-    ('at most, low', 0.9, 'at most', 'may stay on', 'may stay on'),
-    ('at most, high', 1.1, 'at most', 'measure clock_impact(60)', 'only while needed (uncertain)'),
-    ('auto_explain.log_analyze', 0.06, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
-    ('auto_explain.log_timing', 2, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain), or sampled'),
-    ('unknown', NULL, NULL, 'unknown, see reason', 'unknown, see reason');
+    ('exact, low', 0.9, 0.9, NULL, 'may stay on', 'may stay on'),
+    ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
+    ('estimate, low', 0.2, NULL, 'estimate', 'may stay on', 'may stay on'),
+    ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
+    ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
+    ('at most, low', 0.9, 0.9, 'at most', 'may stay on', 'may stay on'),
+    ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
+    ('auto_explain, low', 0.04, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
+    ('auto_explain.log_analyze', 0.06, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
+    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5, or sampled', 'with sample_rate <= 0.5, or sampled'),
+    ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1', 'with sample_rate <= 1'),
+    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08', 'with sample_rate <= 0.08'),
+    ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
-        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0, 'observed'::text, 2.0, 0.0,
-               'clock'::text, 0.0, 'view'::text, 'reason'::text FROM pg_temp.made_up AS m;
+        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0, m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
+               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
 SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up AS m USING (setting);
 SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute') FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
+SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1, 'the upper bound of a single kind of work');
+SET LOCAL auto_explain.sample_rate = 0.01;
+SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), 'with sample_rate <= 0.005, or sampled', 'advice by the rate that is set');
+RESET auto_explain.sample_rate;
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work') FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 

@@ -77,6 +77,7 @@ my %calls = (
 	internal_clock_impact => q{SELECT setting, work, bound, statistics, operations > 5000, reading_ns FROM internal_clock_impact(NULL, 23.456789)},
 	internal_clock_counts => q{SELECT jsonb_object_agg(c.key, NULL) FROM jsonb_each(internal_clock_counts(0.01, 'SELECT pg_sleep($1)')) c},
 	internal_clock_works => q{SELECT * FROM internal_clock_works('{"temporary files": {"total": 2, "per_s": 1.2345678, "period_s": 1}}', true, '{"reading_ns": 23.456789}')},
+	internal_clock_timing_advice => q{SELECT internal_clock_timing_advice('auto_explain.log_timing', 0.2345678, 23.456789, 'estimate', false, true)},
 	internal_clock_lines => q{SELECT internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10)},
 	internal_clock_overall => q{SELECT internal_clock_overall(ARRAY['{"severity": "notice", "check_name": "a"}'::jsonb], 'all right')},
 	internal_clock_report_block => q{SELECT internal_clock_report_block('t', s::jsonb, 99.99) FROM samples},
