@@ -1959,7 +1959,10 @@ CREATE FUNCTION @extschema@.clock_explain(
     OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
-    SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
+    SELECT n::integer, (x ->> 'depth')::integer,
+           pg_catalog.repeat('  ', (x ->> 'depth')::integer)
+               || pg_catalog.regexp_replace(x ->> 'line', '^ *(->  )?', ''),
+           x ->> 'type', x ->> 'relation',
            (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
            (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
            pg_catalog.round((x ->> 'total_ms')::numeric, 4),

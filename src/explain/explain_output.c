@@ -151,16 +151,21 @@ list_node(PlanState *node, void *context)
 	return result;
 }
 
-/* Returns a node's line without the actual figures at its end. */
+/* Returns a node's line, indented by two columns per level, without the actual figures at its end. */
 static char *
-without_figures(const char *line)
+short_line(const char *line, int depth)
 {
-	for (const char *c = line + strlen(line); c > line; c--)
+	const char *end = line + strlen(line);
+
+	line += strspn(line, " ");
+	if (starts_with(line, "->  "))
+		line += strlen("->  ");
+	for (const char *c = end; c > line; c--)
 	{
 		if (starts_with(c, " (actual rows=") || starts_with(c, " (never executed)"))
-			return pnstrdup(line, c - line);
+			end = c;
 	}
-	return pstrdup(line);
+	return psprintf("%*s%.*s", 2 * depth, "", (int) (end - line), line);
 }
 
 /*
@@ -184,7 +189,7 @@ read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
 
 		if (info != NULL && own != NULL)
-			info->line = without_figures(own);
+			info->line = short_line(own, info->depth);
 		if (info != NULL)
 			own = NULL;
 		else if (own == NULL && (first || starts_with(line + strspn(line, " "), "->  ")))

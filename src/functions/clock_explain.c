@@ -111,7 +111,7 @@ note_of_row(const char *disturbed, const char *note)
 {
 	if (disturbed == NULL)
 		return note;
-	return psprintf("whole query: %s%s%s", disturbed, note != NULL ? "; " : "", note != NULL ? note : "");
+	return psprintf("query: %s%s%s", disturbed, note != NULL ? "; " : "", note != NULL ? note : "");
 }
 
 Datum

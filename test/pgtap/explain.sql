@@ -766,7 +766,7 @@ CREATE FUNCTION pg_temp.rare(i integer) RETURNS boolean LANGUAGE plpgsql COST 1 
 CREATE TEMP TABLE rare AS SELECT * FROM clock_explain('SELECT count(*) FROM many WHERE pg_temp.rare(i)');
 SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric, 'a rare long call is in the margin of the node that makes it') FROM rare WHERE node_type = 'Seq Scan';
 SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above') FROM rare WHERE node_type = 'Aggregate';
-SELECT ok(max(note) FILTER (WHERE node = 1) ~ 'whole query: .*ms in a few long calls, or in gaps between timed calls' OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
+SELECT ok(max(note) FILTER (WHERE node = 1) ~ 'query: .*ms in a few long calls, or in gaps between timed calls' OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
           'which is said, unless that call was timed by chance') FROM rare;
 
 -- A CTE that modifies data and that no node scans is executed at the end.

@@ -26,7 +26,7 @@ CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', samplin
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
                calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the other columns are null, and their signs
-    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(regexp_replace(regexp_replace(regexp_replace(note, '^whole query: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), ''),
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(regexp_replace(regexp_replace(regexp_replace(note, '^query: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled

@@ -62,7 +62,7 @@ auto_explain.log_nested_statements = on
 	{
 		$result = $s->query($call);
 		is($result->{state}, '00000', "$libraries: explained to others: $call") or diag $result->{err};
-		is($result->{out}, 'Aggregate|  ->  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
+		is($result->{out}, 'Aggregate|  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
 	# The method isolate executes the query once for each node, and reports progress.
