@@ -151,7 +151,7 @@ list_node(PlanState *node, void *context)
 	return result;
 }
 
-/* Returns a node's line, indented by two columns per level, without the actual figures at its end. */
+/* Returns a node's line without its figures, indented by two columns per level. */
 static char *
 short_line(const char *line, int depth)
 {
