@@ -90,6 +90,11 @@ foreach my $plan (@plans)
 	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $server), $settings);
 }
 
+# The planner's estimate is for a loop.
+$cluster->while_waiting('SELECT hold(g * 1000 + i, 3300) FROM generate_series(1, 5) g, a', sub {
+	is($cluster->query("SELECT loops, estimated_rows $rows AND level = 0 AND node_type LIKE '%Materialize'"), '3|3000', 'estimated rows of the loops that have begun');
+});
+
 # If the server counts, its counters begin at the start of the execution. Its times have no margins,
 # and are NULL without timers.
 $cluster->while_waiting('EXPLAIN ANALYZE SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub {
