@@ -2513,17 +2513,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "sampled": the advice may be to estimate times by
--- sampling.
+-- Returns the column "advice" of clock_impact().
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean,
-    sampled boolean
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    or_sampled CONSTANT text :=
-        CASE WHEN sampled AND setting = 'auto_explain.log_timing' THEN ', or sampled' ELSE '' END;
     -- Calls of plan nodes are estimated by the rows that scans found.  Joins can multiply them.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
@@ -2539,21 +2535,21 @@ BEGIN
         sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
                                 '1')::numeric / most_cpu_percent;
         RETURN format('with sample_rate <= %s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int))) || or_sampled;
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)));
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND NOT observed THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)' || or_sampled;
+        RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
         RETURN 'may stay on';
     END IF;
-    RETURN 'only while needed' || or_sampled;
+    RETURN 'only while needed';
 END
 $body$;
 COMMENT ON FUNCTION
-    @extschema@.internal_clock_timing_advice(text, numeric, numeric, text, boolean, boolean) IS
+    @extschema@.internal_clock_timing_advice(text, numeric, numeric, text, boolean) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 --
 -- clock_impact(): measures the costs of timing on this server, and applies them to its work.
@@ -2655,7 +2651,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
                          r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL, false)
+                         seconds IS NOT NULL)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -3057,7 +3053,7 @@ BEGIN
                 severity := 'notice';
                 finding := 'other processes used part of the CPU''s time; clocks are not to blame'
                            || finding;
-                now_ := 'find the server''s own busy sessions: '
+                now_ := 'find the server''s own busy sessions, as a member of pg_monitor: '
                         '`SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are '
                         'none, ask the provider how much of the CPU''s time the hypervisor takes '
                         '(steal)';

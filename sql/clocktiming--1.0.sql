@@ -643,17 +643,13 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "sampled": the advice may be to estimate times by
--- sampling.
+-- Returns the column "advice" of clock_impact().
 CREATE FUNCTION internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean,
-    sampled boolean
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    or_sampled CONSTANT text :=
-        CASE WHEN sampled AND setting = 'auto_explain.log_timing' THEN ', or sampled' ELSE '' END;
     -- Calls of plan nodes are estimated by the rows that scans found.  Joins can multiply them.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
@@ -669,21 +665,21 @@ BEGIN
         sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
                                 '1')::numeric / most_cpu_percent;
         RETURN format('with sample_rate <= %s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int))) || or_sampled;
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)));
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND NOT observed THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)' || or_sampled;
+        RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
         RETURN 'may stay on';
     END IF;
-    RETURN 'only while needed' || or_sampled;
+    RETURN 'only while needed';
 END
 $body$;
 COMMENT ON FUNCTION
-    internal_clock_timing_advice(text, numeric, numeric, text, boolean, boolean) IS
+    internal_clock_timing_advice(text, numeric, numeric, text, boolean) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 
 
@@ -1439,7 +1435,7 @@ BEGIN ATOMIC
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
                          r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL, true)
+                         seconds IS NOT NULL)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -1944,7 +1940,12 @@ CREATE VIEW clock_running AS
            s.relation, s.state, s.rows,
            s.estimated_rows * greatest(s.loops, 1)::double precision AS estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
+           s.innermost,
+           s.node = pg_catalog.first_value(s.node) OVER (
+               PARTITION BY s.pid, s.level
+               ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
+                        s.self_ms DESC NULLS LAST, s.innermost DESC) AS busiest,
+           s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
@@ -1991,6 +1992,8 @@ COMMENT ON COLUMN clock_running.reason IS
 COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
+COMMENT ON COLUMN clock_running.busiest IS
+    'true for the running node with the largest self_ms, except Gather';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
     'number of calls of the node, in all processes; null if they are not counted';

@@ -371,17 +371,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "sampled": the advice may be to estimate times by
--- sampling.
+-- Returns the column "advice" of clock_impact().
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean,
-    sampled boolean
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    or_sampled CONSTANT text :=
-        CASE WHEN sampled AND setting = 'auto_explain.log_timing' THEN ', or sampled' ELSE '' END;
     -- Calls of plan nodes are estimated by the rows that scans found.  Joins can multiply them.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
@@ -397,19 +393,19 @@ BEGIN
         sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
                                 '1')::numeric / most_cpu_percent;
         RETURN format('with sample_rate <= %s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int))) || or_sampled;
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)));
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND NOT observed THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)' || or_sampled;
+        RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
         RETURN 'may stay on';
     END IF;
-    RETURN 'only while needed' || or_sampled;
+    RETURN 'only while needed';
 END
 $body$;
 COMMENT ON FUNCTION
-    @extschema@.internal_clock_timing_advice(text, numeric, numeric, text, boolean, boolean) IS
+    @extschema@.internal_clock_timing_advice(text, numeric, numeric, text, boolean) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';

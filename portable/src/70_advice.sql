@@ -117,7 +117,7 @@ BEGIN
                 severity := 'notice';
                 finding := 'other processes used part of the CPU''s time; clocks are not to blame'
                            || finding;
-                now_ := 'find the server''s own busy sessions: '
+                now_ := 'find the server''s own busy sessions, as a member of pg_monitor: '
                         '`SELECT * FROM pg_stat_activity WHERE state = ''active''`; if there are '
                         'none, ask the provider how much of the CPU''s time the hypervisor takes '
                         '(steal)';

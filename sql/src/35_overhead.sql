@@ -107,7 +107,7 @@ BEGIN ATOMIC
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
                          r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL, true)
+                         seconds IS NOT NULL)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

@@ -25,7 +25,12 @@ CREATE VIEW clock_running AS
            s.relation, s.state, s.rows,
            s.estimated_rows * greatest(s.loops, 1)::double precision AS estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
+           s.innermost,
+           s.node = pg_catalog.first_value(s.node) OVER (
+               PARTITION BY s.pid, s.level
+               ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
+                        s.self_ms DESC NULLS LAST, s.innermost DESC) AS busiest,
+           s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
@@ -72,6 +77,8 @@ COMMENT ON COLUMN clock_running.reason IS
 COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
+COMMENT ON COLUMN clock_running.busiest IS
+    'true for the running node with the largest self_ms, except Gather';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
     'number of calls of the node, in all processes; null if they are not counted';

@@ -130,7 +130,7 @@ INSERT INTO made_up VALUES
     ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
     ('auto_explain, low', 0.04, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
-    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5, or sampled', 'with sample_rate <= 0.5, or sampled'),
+    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5', 'with sample_rate <= 0.5'),
     ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1', 'with sample_rate <= 1'),
     ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08', 'with sample_rate <= 0.08'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
@@ -147,7 +147,7 @@ SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i 
 SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute') FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
 SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1, 'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
-SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), 'with sample_rate <= 0.005, or sampled', 'advice by the rate that is set');
+SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), 'with sample_rate <= 0.005', 'advice by the rate that is set');
 RESET auto_explain.sample_rate;
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work') FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;

@@ -66,6 +66,7 @@ while_waiting('SELECT hold(g, 3), s.* FROM generate_series(1, 5) g, LATERAL (SEL
 });
 while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
 	like(query("SELECT bool_and(rows < 100000), max(workers) > 0, bool_and(calls >= rows) $rows AND relation = 'big'"), qr/^t\|t\|t$/, 'and those that are at work');
+	like(query("SELECT node_type, state $rows AND busiest"), qr/^ +(?:Parallel Seq Scan|Partial Aggregate)\|running$/, 'the busiest node is not Gather');
 });
 is(query("SELECT count(*) $rows"), 0, 'nothing of them remains');
 $session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
@@ -75,6 +76,9 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 	is(query("SET ROLE regress_other; SELECT count(*) $rows"), 0, 'another user sees nothing');
 	isnt(query("SET ROLE regress_monitor; SELECT count(*) $rows"), 0, 'members of pg_read_all_stats see everything');
 	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
+	is(query("SELECT count(*) FILTER (WHERE busiest), max(self_ms) = max(self_ms) FILTER (WHERE busiest) $rows AND state = 'running'"), '1|t', 'the busiest node');
+	my ($statement) = slurp_file('README.md') =~ /`(SELECT a\.pid[^`]*)`/;
+	like(query($statement), qr/^$pid\|[A-Z][^|]*\|[^|]*\|[\d.]+\|.*\|SELECT hold\(a\.i, 300\) FROM a$/m, "the README's statement");
 	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
 	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
 		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');
