@@ -374,7 +374,7 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 {
-	double		whole_ns = plan->whole_ns * fmax(node->processes, 1);
+	double		whole_ns = plan->base_ns * fmax(node->processes, 1);
 	double		share;
 
 	if (whole_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
@@ -435,8 +435,34 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	if (fabs(change_ns) < node->self_ns / 2)
 		change_ns = 0;
 	node->self_margin_ns = margin(plan, node, variance, node->self_cost_margin_ns, change_ns);
-	node->self_unknown = node_self_unknown(plan, node);
-	estimate_share(plan, node);
+}
+
+/*
+ * Subtracts from a Gather's self time the time in which the leader slept, because it waited for
+ * its workers.  Sets base_ns so that the shares of all nodes add up to 100 %: it excludes these
+ * waits, and below a Gather it contains the processes' mean time instead of the leader's.
+ */
+static void
+take_off_waits(PlanEstimate *plan)
+{
+	double		gathers_ns = 0;
+	double		waited;
+
+	plan->base_ns = plan->whole_ns;
+	for (int i = 0; i < plan->nnodes; i++)
+		gathers_ns += plan->nodes[i].gathers ? plan->nodes[i].self_ns : 0;
+	waited = fmin(ratio(plan->slept_ns, gathers_ns), 1);
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeEstimate *node = &plan->nodes[i];
+
+		node->waited_ns = node->gathers ? waited * node->self_ns : 0;
+		node->self_ns -= node->waited_ns;
+		plan->base_ns -= node->waited_ns;
+		for (int c = node->gathers ? node->child : -1; c >= 0; c = plan->nodes[c].sibling)
+			plan->base_ns += plan->nodes[c].total_ns / fmax(plan->nodes[c].processes, 1) -
+				plan->nodes[c].leader_ns;
+	}
 }
 
 /*
@@ -519,6 +545,12 @@ plan_estimate(PlanEstimate *plan)
 	}
 	for (int i = 0; i < plan->nnodes; i++)
 		estimate_self(plan, &plan->nodes[i]);
+	take_off_waits(plan);
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		plan->nodes[i].self_unknown = node_self_unknown(plan, &plan->nodes[i]);
+		estimate_share(plan, &plan->nodes[i]);
+	}
 	if (!plan->as_it_is)
 		order_starts(plan, n);
 }

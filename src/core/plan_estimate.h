@@ -80,6 +80,8 @@ typedef struct NodeEstimate
 	double		total_margin_ns;
 	double		self_ns;		/* time without the nodes below */
 	double		self_margin_ns;
+	double		waited_ns;		/* gathers: the leader waited for its workers;
+								 * not in self_ns */
 	double		total_cost_margin_ns;	/* margin due to errors of costs only */
 	double		self_cost_margin_ns;	/* margin due to errors of costs only */
 	double		total_stddev_ns;	/* stddev over several runs, else NAN */
@@ -91,7 +93,7 @@ typedef struct NodeEstimate
 	double		below_ns;		/* cost of timing calls below it */
 	double		leader_below_ns;	/* below_ns of the leader only */
 	bool		self_unknown;	/* self_ns is below its margin and matters */
-	double		share_percent;	/* self_ns / time of its processes, or NAN */
+	double		share_percent;	/* self_ns / processes / base_ns, or NAN */
 	double		share_margin_percent;
 
 	/* indexes of nodes, set by link_nodes() in plan_estimate.c */
@@ -132,6 +134,8 @@ typedef struct PlanEstimate
 	bool		as_it_is;		/* totals are not made to add up */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
+	double		slept_ns;		/* part of run_ns: the leader waited for
+								 * something else than a CPU */
 	double		besides_ns;		/* part of run_ns: cost of trigger timing etc. */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
@@ -140,6 +144,7 @@ typedef struct PlanEstimate
 	double		root_estimate_ns;	/* estimate of run_ns, from sampled calls */
 	double		rare_ns;		/* largest rare_ns of the leader's records */
 	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
+	double		base_ns;		/* shares are percentages of it */
 } PlanEstimate;
 
 /* Returns whether the self time is less than its margin, unless both are negligible. */

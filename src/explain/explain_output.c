@@ -25,6 +25,9 @@
 /* Time off the CPU, in percent of the run, from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
+/* Shortest wait for workers that is printed, in ns. */
+#define LEAST_WAIT_NS		1e6
+
 /* Rare long calls are printed if they take at least this share of the run, and this time in ns. */
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
@@ -234,6 +237,8 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", psprintf("mean of %d processes", node->processes));
 	if (node->untimed_loops > 0)
 		add(&note, ", ", "workers not timed");
+	if (node->waited_ns >= LEAST_WAIT_NS)
+		add(&note, ", ", psprintf("%.1f ms waiting for workers", node->waited_ns / 1e6));
 	if (with_unknown && node->self_unknown)
 		add(&note, ", ", "self time unknown");
 	return note.len > 0 ? note.data : NULL;

@@ -315,7 +315,8 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* unknown for the timed run */
+	plan->preempted_ns = plan->slept_ns = plan->besides_ns = 0; /* unknown for the timed
+																 * run */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;

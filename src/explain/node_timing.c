@@ -81,6 +81,7 @@ node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg)
 	plan->clock = timing_clock_name();
 	plan->run_ns = query_run_ns(query);
 	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
+	plan->slept_ns = query->slept_ns;
 	plan->besides_ns = (double) query->asked_ticks * query_ns_per_tick(query);
 	for (int i = 0; i < query->nnodes; i++)
 	{

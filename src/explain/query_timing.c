@@ -265,9 +265,10 @@ ask_usage(QueryTiming *query)
 {
 	CpuUsage	usage = cpu_usage_after();
 	uint64		now_ns = reference_ns();
-	double		ns =
-		preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
+	double		elapsed_ns = (double) (int64) (now_ns - query->usage_ns);
+	double		ns = preempted_ns(&query->usage, &usage, elapsed_ns);
 
+	query->slept_ns += Max(elapsed_ns - (usage.cpu_ns - query->usage.cpu_ns) - ns, 0);
 	query->usage = usage;
 	query->usage_ns = now_ns;
 	return ns;
@@ -363,10 +364,12 @@ void
 query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		pause = now_ticks() - query->last_reading;
+	double		slept_ns = query->slept_ns;
 
 	/* CPU usage during a cursor's pause is not part of the query's */
 	if ((double) pause > query->ask_ticks)
 		(void) ask_usage(query);
+	query->slept_ns = slept_ns;
 	pause = now_ticks() - query->last_reading;
 	query->last_reading += pause;
 	query->paused_ticks += pause;

@@ -27,7 +27,8 @@ typedef struct NodeSeries
 	TimeSeries	first;
 	TimeSeries	share;			/* share of the query's time, in percent */
 	int			processes;		/* maximum over runs */
-	double		calls;			/* these six: sums over runs */
+	double		waited_ns;		/* these seven: sums over runs */
+	double		calls;
 	double		timed;
 	double		rows;
 	double		loops;
@@ -74,7 +75,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	{
 		const NodeEstimate *node = &plan->nodes[i];
 		double		part = 1.0 / Max(node->processes, 1);
-		double		percent = 100 / (plan->whole_ns * Max(node->processes, 1));
+		double		percent = 100 / (plan->base_ns * Max(node->processes, 1));
 		NodeSeries *sums;
 
 		/* a node has the same id in all runs */
@@ -87,10 +88,11 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
 		/* even if self_unknown: the mean's margin may be small enough */
-		if (plan->whole_ns > 0)
+		if (plan->base_ns > 0)
 			add_time(&sums->share, node->self_ns * percent,
 					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
 					 node->share_margin_percent, node->self_cost_margin_ns * percent);
+		sums->waited_ns += node->waited_ns;
 		sums->processes = Max(sums->processes, node->processes);
 		sums->calls += (double) node->calls;
 		sums->timed += (double) node->timed;
@@ -147,6 +149,7 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 		node->total_margin_ns *= processes;
 		node->self_margin_ns *= processes;
 		node->first_ns = Min(mean_time(sums->first, n, &ignored) * processes, node->total_ns);
+		node->waited_ns = sums->waited_ns / n;
 		node->calls = (int64) rint(sums->calls / n);
 		node->timed = (int64) rint(sums->timed / n);
 		node->rows = sums->rows / n;

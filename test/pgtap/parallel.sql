@@ -1,6 +1,6 @@
 -- Parallel plans: estimates for the leader do not include counts of workers.
 BEGIN;
-SELECT plan(10);
+SELECT plan(16);
 
 CREATE TABLE many AS SELECT i FROM generate_series(1, 1000000) AS i;
 ANALYZE many;
@@ -54,6 +54,20 @@ SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', s)::j
 FROM unnest('{1,64}'::integer[]) AS s;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json), 66667,
           'removed rows, full');
+-- The leader's wait for its workers is not Gather's self time, and shares add up without it.
+SET LOCAL parallel_leader_participation = off;
+CREATE TEMP TABLE waits AS
+    SELECT runs, e.*
+    FROM unnest(ARRAY[1, 3]) AS runs,
+         clock_explain('SELECT count(*) FROM many WHERE CASE WHEN i % 50000 = 0 THEN pg_sleep(0.01) IS NOT NULL END', runs => runs) AS e;
+SELECT is(string_agg(node_type, ' ' ORDER BY node), 'Aggregate Gather Aggregate Seq Scan', runs || ' runs: nodes')
+FROM waits GROUP BY runs ORDER BY runs;
+SELECT ok(self_ms < total_ms / 5 AND note ~ '^[0-9.]+ ms waiting for workers$', runs || ' runs: Gather waited: ' || waits)
+FROM waits WHERE node_type = 'Gather' ORDER BY runs;
+SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') > 70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
+FROM waits GROUP BY runs ORDER BY runs;
+RESET parallel_leader_participation;
+
 -- Workers that cannot be started
 SET LOCAL max_parallel_workers = 0;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0')::json), 66667,

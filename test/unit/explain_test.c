@@ -1184,6 +1184,7 @@ test_workers(void)
 		{0, 0, 70000, 65000, 1000},
 	};
 	double		overhead = 0;
+	double		percent = 0;
 
 	for (int i = 0; i < 5; i++)
 	{
@@ -1218,14 +1219,19 @@ test_workers(void)
 		}
 	}
 	plan.run_ns = 105000 + overhead;
+	plan.slept_ns = 40000;
 	plan_estimate(&plan);
+	for (int i = 0; i < 5; i++)
+		percent += plan.nodes[i].share_percent;
 	ok(near(plan.overhead_ns, overhead, 1e-12), "Gather: only the leader's cost is in the run");
 	ok(near(plan.nodes[0].total_ns, 100000, 1e-9) && near(plan.nodes[1].total_ns, 90000, 1e-9), "totals above it");
 	ok(near(plan.nodes[2].total_ns, 180000, 1e-9) && near(plan.nodes[3].total_ns, 145000, 1e-9) &&
 	   near(plan.nodes[4].total_ns, 10000, 1e-9), "below it they are of all processes");
 	ok(near(plan.nodes[2].leader_ns, 30000, 1e-9), "and the leader's");
-	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 60000, 1e-9) &&
-	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did: %.3f", plan.nodes[1].self_ns);
+	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 20000, 1e-9) &&
+	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did and slept: %.3f", plan.nodes[1].self_ns);
+	ok(near(plan.nodes[1].waited_ns, 40000, 1e-9) && near(plan.base_ns, 95000, 1e-6) &&
+	   near(percent, 100.0 * 90 / 95, 1e-6), "shares without the wait add up: %.3f", percent);
 	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
 	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 &&
 	   plan.nodes[3].loops == 3, "counts");
@@ -1248,6 +1254,7 @@ test_workers(void)
 	for (int i = 0; i < 4; i++)
 		plan.nodes[i].leader.total_ns = (double[]) {100, 40, 90, 70}[i];
 	plan.run_ns = 100;
+	plan.slept_ns = 50;
 	plan_estimate(&plan);
 	ok(plan.nodes[0].self_ns == 10 && plan.nodes[2].self_ns == 20 && plan.nodes[3].self_ns == 30 &&
 	   plan.nodes[1].self_ns == 40, "an InitPlan's time is part of the node's that needed it");
