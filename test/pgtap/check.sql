@@ -9,42 +9,62 @@ SELECT ok(ok, 'clock_check: ' || check_name)
 FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm => 10000);
 
 CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
-SELECT is((SELECT array_agg(check_name) FROM detail), (SELECT array_agg(check_name) FROM clock_check(duration => 0.01)),
+SELECT is((SELECT array_agg(check_name) FROM detail), (SELECT array_agg(check_name)
+    FROM clock_check(duration => 0.01)),
           'the same checks in the same order');
-SELECT is(ok, threshold IS NULL OR coalesce(figure <= threshold, false), check_name || ': passed if within its threshold') FROM detail;
+SELECT is(ok, threshold IS NULL OR coalesce(figure <= threshold, false), check_name
+    || ': passed if within its threshold') FROM detail;
 SELECT cmp_ok(figure, '>=', 0.0, check_name || ': a figure') FROM detail WHERE figure IS NOT NULL;
-SELECT cmp_ok((SELECT figure FROM detail WHERE check_name = 'cost'), '>', 0.0, 'a reading costs something');
+SELECT cmp_ok((SELECT figure FROM detail WHERE check_name = 'cost'), '>', 0.0,
+    'a reading costs something');
 
 CREATE TEMP TABLE advice AS
-SELECT n, check_name, severity, finding, action, array_position(ARRAY['ok', 'notice', 'warning'], severity) AS rank
+SELECT n, check_name, severity, finding, action, array_position(ARRAY['ok', 'notice', 'warning'],
+    severity) AS rank
 FROM clock_advice() WITH ORDINALITY AS a(check_name, severity, finding, action, n);
 SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
           (SELECT array_agg(check_name ORDER BY check_name)
-           FROM (SELECT check_name FROM detail UNION ALL VALUES ('overall'), ('explain_clock')) AS c),
+           FROM (SELECT check_name FROM detail UNION ALL VALUES ('overall'), ('explain_clock'))
+               AS c),
           'the checks of clock_check, each once, the clock of EXPLAIN ANALYZE, and a verdict');
 SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall', 'which comes first');
-SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n > 1), 'and is that of the worst');
+SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n > 1),
+    'and is that of the worst');
 SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding') FROM advice;
-SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
-SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
+SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank
+    WHERE a.n > 1), 'the worst come first');
+SELECT matches(translate(finding, E'\n', ' '),
+    format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')),
+    'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
 -- translate() replaces line breaks, which make the text fit a terminal, by spaces.
-SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
-FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
-SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
-SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice WHERE action IS NOT NULL;
-SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name || ': no marks of commands') FROM advice;
+SELECT matches(translate(finding, E'\n', ' '),
+    format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')),
+    'and notices')
+FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1
+    AND severity = 'notice');
+SELECT is(action IS NOT NULL, severity <> 'ok', check_name
+    || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
+SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice
+    WHERE action IS NOT NULL;
+SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name
+    || ': no marks of commands') FROM advice;
 -- clock_advice() does not change settings of the session.
-SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings WHERE name = 'timing_clock_source';
-SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'advice where the server reads the system clock');
+SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings
+    WHERE name = 'timing_clock_source';
+SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
+    'advice where the server reads the system clock');
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
-SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings WHERE name = 'timing_clock_source';
+SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings
+    WHERE name = 'timing_clock_source';
 
 -- A cancellation ends the whole call, also while the skew between CPUs is measured.
 CREATE FUNCTION pg_temp.state(statement text) RETURNS text LANGUAGE plpgsql AS
-$$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled THEN RETURN SQLSTATE; END$$;
+$$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled
+    THEN RETURN SQLSTATE; END$$;
 SET LOCAL statement_timeout = '800ms';
-SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014', 'a timeout while the skew is measured');
+SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014',
+    'a timeout while the skew is measured');
 SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
 

@@ -2,7 +2,8 @@
 \set ON_ERROR_STOP on
 SELECT * FROM no_plan();
 
-CREATE TEMP TABLE t AS SELECT i, i % 100 AS k, (i * 7919) % 5000 AS r, md5(i::text) AS s FROM generate_series(1, 5000) AS i;
+CREATE TEMP TABLE t AS SELECT i, i % 100 AS k, (i * 7919) % 5000 AS r, md5(i::text) AS s
+    FROM generate_series(1, 5000) AS i;
 CREATE INDEX t_i ON t (i);
 CREATE INDEX t_k ON t (k);
 CREATE INDEX t_r ON t (r);
@@ -22,7 +23,8 @@ CREATE INDEX ON parted (i);
 ANALYZE t, u, p, w, parted;
 
 -- Queries with plans of many shapes, and the settings with which each is executed
-CREATE TEMP TABLE shapes (n integer GENERATED ALWAYS AS IDENTITY, settings text[], query text, writes boolean DEFAULT false);
+CREATE TEMP TABLE shapes (n integer GENERATED ALWAYS AS IDENTITY, settings text[], query text,
+    writes boolean DEFAULT false);
 INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t'),
     ('{}', 'SELECT * FROM t'),
@@ -41,44 +43,58 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT * FROM t LIMIT 10'),
     ('{}', 'SELECT * FROM t OFFSET 4990'),
     ('{enable_seqscan=off,enable_bitmapscan=off}', 'SELECT count(s) FROM t WHERE i < 1000'),
-    ('{enable_seqscan=off,enable_bitmapscan=off}', 'SELECT i FROM t WHERE i < 1000 ORDER BY i DESC LIMIT 5'),
-    ('{enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off}', 'SELECT count(s) FROM t WHERE i < 1000 AND r < 1000'),
-    ('{enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off}', 'SELECT count(s) FROM t WHERE i < 1000 OR r < 1000'),
+    ('{enable_seqscan=off,enable_bitmapscan=off}',
+        'SELECT i FROM t WHERE i < 1000 ORDER BY i DESC LIMIT 5'),
+    ('{enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off}',
+        'SELECT count(s) FROM t WHERE i < 1000 AND r < 1000'),
+    ('{enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off}',
+        'SELECT count(s) FROM t WHERE i < 1000 OR r < 1000'),
     ('{}', 'SELECT count(*) FROM t JOIN u USING (i)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t JOIN u USING (i)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t LEFT JOIN u USING (i)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t FULL JOIN u USING (i)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t JOIN empty USING (i)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT * FROM empty JOIN t USING (i)'),
-    ('{enable_mergejoin=off,enable_nestloop=off,work_mem=64kB}', 'SELECT count(*) FROM t AS a JOIN t AS b USING (s)'),
+    ('{enable_mergejoin=off,enable_nestloop=off,work_mem=64kB}',
+        'SELECT count(*) FROM t AS a JOIN t AS b USING (s)'),
     ('{enable_mergejoin=off,enable_nestloop=off}', 'SELECT * FROM t JOIN u USING (i) LIMIT 20'),
     ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t JOIN u USING (i)'),
-    ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t AS a JOIN t AS b USING (k) WHERE a.i < 300 AND b.i < 300'),
+    ('{enable_hashjoin=off,enable_nestloop=off}',
+        'SELECT count(*) FROM t AS a JOIN t AS b USING (k) WHERE a.i < 300 AND b.i < 300'),
     ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM t FULL JOIN u USING (i)'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(*) FROM u JOIN t USING (i)'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_indexscan=off,enable_bitmapscan=off,enable_indexonlyscan=off}',
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}',
+        'SELECT count(*) FROM u JOIN t USING (i)'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,'
+        'enable_indexscan=off,enable_bitmapscan=off,enable_indexonlyscan=off}',
      'SELECT count(*) FROM u JOIN u AS v ON u.i < v.i WHERE u.i < 50'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_indexscan=off,enable_bitmapscan=off,enable_indexonlyscan=off}',
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_indexscan=off,enable_bitmapscan=off,'
+        'enable_indexonlyscan=off}',
      'SELECT count(*) FROM u JOIN u AS v ON u.i < v.i'),
     ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t JOIN u ON u.i = t.k'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off}', 'SELECT count(*) FROM t AS a JOIN t AS b ON b.i = a.k'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off}',
+        'SELECT count(*) FROM t AS a JOIN t AS b ON b.i = a.k'),
     ('{}', 'SELECT count(*) FROM t WHERE EXISTS (SELECT FROM u WHERE u.i = t.i)'),
     ('{}', 'SELECT count(*) FROM t WHERE NOT EXISTS (SELECT FROM u WHERE u.i = t.i)'),
-    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u WHERE EXISTS (SELECT FROM t WHERE t.k = u.k AND t.r > u.i)'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}',
+        'SELECT count(*) FROM u WHERE EXISTS (SELECT FROM t WHERE t.k = u.k AND t.r > u.i)'),
     ('{}', 'SELECT count(*) FROM t WHERE i IN (SELECT i FROM u) OR k = 5'),
     ('{}', 'SELECT i, (SELECT count(*) FROM u WHERE u.k = t.k) FROM t WHERE i < 200'),
     ('{}', 'SELECT i, (SELECT u.i FROM u WHERE u.k = t.k LIMIT 1) FROM t WHERE i < 200'),
     ('{}', 'SELECT count(*) FROM t WHERE r > (SELECT avg(r) FROM t)'),
     ('{}', 'SELECT count(*) FROM t WHERE k = 1 AND r > (SELECT avg(r) FROM t)'),
-    ('{}', 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM t GROUP BY k) SELECT * FROM c AS a JOIN c AS b USING (n)'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM t GROUP BY k) SELECT * FROM c '
+        'AS a JOIN c AS b USING (n)'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM t ORDER BY s) SELECT * FROM c LIMIT 3'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM t) SELECT 1'),
-    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT count(*) FROM r'),
-    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT (n * 2) % 1021 FROM r) SELECT sum(n) FROM r JOIN t ON t.i = n'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) '
+        'SELECT count(*) FROM r'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT (n * 2) % 1021 FROM r) SELECT sum(n) '
+        'FROM r JOIN t ON t.i = n'),
     ('{}', 'SELECT count(*) FROM parted'),
     ('{}', 'SELECT * FROM parted WHERE i < 1500'),
     ('{plan_cache_mode=force_generic_plan}', 'SELECT count(*) FROM parted WHERE i = (SELECT 1234)'),
-    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u JOIN parted ON parted.i = u.i * 5'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}',
+        'SELECT count(*) FROM u JOIN parted ON parted.i = u.i * 5'),
     ('{enable_seqscan=off,enable_sort=off}', 'SELECT * FROM parted ORDER BY i LIMIT 1700'),
     ('{}', 'SELECT i FROM t UNION ALL SELECT i FROM u'),
     ('{}', 'SELECT i FROM t UNION SELECT i FROM u'),
@@ -86,7 +102,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_hashagg=off}', 'SELECT i FROM t INTERSECT SELECT i FROM u'),
     ('{}', '(SELECT i FROM t ORDER BY s LIMIT 7) UNION ALL (SELECT i FROM u) LIMIT 300'),
     ('{}', 'SELECT i, sum(r) OVER (PARTITION BY k ORDER BY i) FROM t'),
-    ('{}', 'SELECT * FROM (SELECT i, row_number() OVER (ORDER BY i) AS n FROM t) AS w WHERE n < 10'),
+    ('{}',
+        'SELECT * FROM (SELECT i, row_number() OVER (ORDER BY i) AS n FROM t) AS w WHERE n < 10'),
     ('{}', 'SELECT k, generate_series(1, k) FROM u'),
     ('{enable_sort=on}', 'SELECT * FROM t ORDER BY k, s'),
     ('{enable_seqscan=off}', 'SELECT k, r, count(*) FROM t GROUP BY k, r ORDER BY k, r'),
@@ -94,7 +111,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t WHERE ctid = ''(1,1)'''),
     ('{}', 'SELECT count(*) FROM t WHERE ctid > ''(10,1)'''),
     ('{}', 'SELECT * FROM t, LATERAL (SELECT count(*) FROM u WHERE u.i < t.k) AS l WHERE t.i < 50'),
-    ('{}', 'SELECT x.n FROM t, XMLTABLE(''/a/b'' PASSING ''<a><b>1</b><b>2</b></a>'' COLUMNS n integer PATH ''.'') AS x WHERE t.i < 20'),
+    ('{}', 'SELECT x.n FROM t, XMLTABLE(''/a/b'' PASSING ''<a><b>1</b><b>2</b></a>'' COLUMNS n '
+        'integer PATH ''.'') AS x WHERE t.i < 20'),
     ('{}', 'SELECT count(*) FROM t, unnest(ARRAY[1, 2, 3]) AS e WHERE t.i < 10'),
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
     ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
@@ -102,60 +120,94 @@ INSERT INTO shapes (settings, query) VALUES
     -- before
     ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
      'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
-    ('{join_collapse_limit=1,enable_mergejoin=off}', 'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
-    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u AS a LEFT JOIN u AS b ON a.i > b.i + 490'),
+    ('{join_collapse_limit=1,enable_mergejoin=off}',
+        'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}',
+        'SELECT count(*) FROM u AS a LEFT JOIN u AS b ON a.i > b.i + 490'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
      'SELECT count(*) FROM u AS a WHERE NOT EXISTS (SELECT FROM u AS b WHERE b.i > a.i + 400)'),
-    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u AS a JOIN (SELECT i FROM u UNION ALL SELECT i FROM t WHERE i < 20) AS b ON a.i < b.i'),
-    ('{enable_seqscan=off,enable_sort=off}', 'SELECT count(k) FROM (SELECT * FROM parted ORDER BY i OFFSET 0) AS s'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}',
+        'SELECT count(*) FROM u AS a JOIN (SELECT i FROM u UNION ALL SELECT i FROM t WHERE i < 20) '
+        'AS b ON a.i < b.i'),
+    ('{enable_seqscan=off,enable_sort=off}',
+        'SELECT count(k) FROM (SELECT * FROM parted ORDER BY i OFFSET 0) AS s'),
     ('{}', 'SELECT ARRAY(SELECT i FROM u WHERE u.k = t.k) FROM t WHERE i < 200'),
     ('{}', 'SELECT count(*) FROM t WHERE (k, r) = (SELECT 5, max(r) FROM u JOIN t USING (i))'),
-    ('{}', 'SELECT count(*) FROM t WHERE k < ALL (SELECT u.i FROM u WHERE u.k > t.k - 95) AND i < 200'),
+    ('{}',
+        'SELECT count(*) FROM t WHERE k < ALL (SELECT u.i FROM u WHERE u.k > t.k - 95) '
+        'AND i < 200'),
     ('{}', 'SELECT count(*) FROM t WHERE k NOT IN (SELECT k + 1 FROM u)'),
     ('{}', 'SELECT EXISTS (SELECT FROM t WHERE k = 50)'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM t) SELECT count(*) FROM c'),
-    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT (SELECT count(*) FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
-    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
-    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
-    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT (SELECT count(*) FROM c '
+        'WHERE c.k = t.k) FROM t WHERE i < 30'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) '
+        'FROM c) END FROM t WHERE i < 30'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) '
+        'FROM t WHERE i < 30'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) '
+        'SELECT n FROM r LIMIT 20'),
     -- Nested loops that stop their inner side at the first match
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
-    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}',
+        'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}',
+        'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}',
+        'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,enable_material=off}',
-     'SELECT * FROM u, LATERAL (SELECT count(*) FROM u AS a JOIN p AS b ON b.i = a.k WHERE a.i < u.k AND b.r > 50) AS l WHERE u.i < 100'),
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM u AS a JOIN p AS b ON b.i = a.k '
+         'WHERE a.i < u.k AND b.r > 50) AS l WHERE u.i < 100'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
-     'SELECT * FROM u AS a WHERE EXISTS (SELECT FROM t WHERE t.k = a.k AND t.r > a.i * 9) LIMIT 10'),
-    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
+     'SELECT * FROM u AS a WHERE EXISTS (SELECT FROM t WHERE t.k = a.k AND t.r > a.i * 9) '
+         'LIMIT 10'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}',
+        'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
      'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
     -- A plan with many nodes; an InitPlan that is executed once, and one that is executed
     -- repeatedly
     ('{enable_mergejoin=off,enable_nestloop=off}',
-     'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) JOIN u AS e USING (i) JOIN u AS f USING (i)'
-     ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t AS q USING (i)'),
+     'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) '
+         'JOIN u AS e USING (i) JOIN u AS f USING (i)'
+     ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t '
+         'AS q USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
-     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < u.i AND t.k < (SELECT max(k) FROM t)) AS l WHERE u.i < 50'),
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < u.i AND t.k < (SELECT max(k) '
+         'FROM t)) AS l WHERE u.i < 50'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_memoize=off}',
-     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) '
+         'FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
     -- Nodes that pass on each row of their input. clocktiming stops counting their calls after some
     -- thousands. Also similar nodes, which are rescanned or stopped.
-    ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL SELECT 1) AS s'),
+    ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL '
+        'SELECT 1) AS s'),
     ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
-    ('{}', 'SELECT sum(i) FROM (SELECT i, k FROM t UNION ALL (SELECT i, k FROM parted OFFSET 0) UNION ALL SELECT i, k FROM t) AS s'),
-    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t UNION ALL SELECT i FROM t WHERE r > 50 OFFSET 0) AS q OFFSET 0) AS s'),
-    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t ORDER BY r OFFSET 7) AS q OFFSET 0) AS s'),
-    ('{}', 'SELECT sum(x) FROM (SELECT (SELECT max(u.i) FROM u WHERE u.k = s.k) AS x FROM (SELECT k FROM t UNION ALL SELECT k FROM u) AS s OFFSET 0) AS o'),
-    ('{}', 'SELECT i, (SELECT count(*) FROM (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL SELECT k FROM u AS b WHERE b.i < 9) AS s WHERE s.i <> u.i) FROM u'),
+    ('{}', 'SELECT sum(i) FROM (SELECT i, k FROM t UNION ALL (SELECT i, k FROM parted OFFSET 0) '
+        'UNION ALL SELECT i, k FROM t) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t UNION ALL SELECT i FROM t '
+        'WHERE r > 50 OFFSET 0) AS q OFFSET 0) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t ORDER BY r OFFSET 7) '
+        'AS q OFFSET 0) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT (SELECT max(u.i) FROM u WHERE u.k = s.k) AS x '
+        'FROM (SELECT k FROM t UNION ALL SELECT k FROM u) AS s OFFSET 0) AS o'),
+    ('{}', 'SELECT i, (SELECT count(*) FROM (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL '
+        'SELECT k FROM u AS b WHERE b.i < 9) AS s WHERE s.i <> u.i) FROM u'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
-     'SELECT count(*) FROM u LEFT JOIN (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL SELECT k FROM u AS b WHERE b.i < 9) AS s ON s.i <> u.i'),
+     'SELECT count(*) FROM u LEFT JOIN (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL SELECT k '
+         'FROM u AS b WHERE b.i < 9) AS s ON s.i <> u.i'),
     ('{}', 'SELECT i FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s LIMIT 8000'),
-    ('{}', 'WITH c AS MATERIALIZED (SELECT i FROM t UNION ALL SELECT k FROM t) SELECT count(*) FROM c'),
-    ('{}', 'WITH RECURSIVE r AS (SELECT i FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS s UNION ALL SELECT i + 5000 FROM r WHERE i < 5) SELECT count(*) FROM r'),
-    ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s JOIN u USING (i)'),
+    ('{}',
+        'WITH c AS MATERIALIZED (SELECT i FROM t UNION ALL SELECT k FROM t) SELECT count(*) '
+        'FROM c'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT i FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS s '
+        'UNION ALL SELECT i + 5000 FROM r WHERE i < 5) SELECT count(*) FROM r'),
+    ('{enable_hashjoin=off,enable_nestloop=off}',
+        'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s JOIN u USING (i)'),
     ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}',
-     'SELECT sum(x) FROM (SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 UNION ALL SELECT i FROM u WHERE i < 0 ORDER BY 1 OFFSET 0) AS s'),
-    ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}', 'SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 ORDER BY 1 LIMIT 9000');
+     'SELECT sum(x) FROM (SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 UNION ALL '
+         'SELECT i FROM u WHERE i < 0 ORDER BY 1 OFFSET 0) AS s'),
+    ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}',
+        'SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 ORDER BY 1 LIMIT 9000');
 -- The server may have been built without libxml.
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
@@ -167,9 +219,11 @@ INSERT INTO shapes (settings, query, writes) VALUES
     ('{}', 'SELECT * FROM w ORDER BY i FOR UPDATE', true),
     ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *) SELECT count(*) FROM d', true),
     ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *) SELECT * FROM d LIMIT 2', true),
-    ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *), e AS (SELECT i FROM d) SELECT count(*) FROM e', true),
+    ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *), e AS (SELECT i FROM d) '
+        'SELECT count(*) FROM e', true),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
-     'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET k = 0', true);
+     'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED '
+         'THEN UPDATE SET k = 0', true);
 
 -- Sets the settings of a query, and resets all others.
 CREATE FUNCTION pg_temp.use(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -179,14 +233,16 @@ BEGIN
     FOR setting IN SELECT DISTINCT split_part(unnest(s.settings), '=', 1) FROM shapes AS s LOOP
         EXECUTE format('RESET %I', setting);
     END LOOP;
-    FOREACH setting IN ARRAY '{max_parallel_workers_per_gather=0,jit=off,work_mem=64MB}' || settings LOOP
+    FOREACH setting IN ARRAY '{max_parallel_workers_per_gather=0,jit=off,work_mem=64MB}'
+        || settings LOOP
         PERFORM set_config(split_part(setting, '=', 1), split_part(setting, '=', 2), false);
     END LOOP;
 END $$;
 
 -- Returns the nodes of EXPLAIN's JSON, in the order of EXPLAIN.
 CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
-RETURNS TABLE (depth_ integer, node_type text, relation text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
+RETURNS TABLE (depth_ integer, node_type text, relation text, loops numeric, rows numeric) LANGUAGE
+    plpgsql AS $$
 DECLARE
     child jsonb;
 BEGIN
@@ -197,13 +253,16 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE TEMP TABLE expected (n integer, node integer, depth integer, node_type text, relation text, loops numeric, rows numeric);
-CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_explain('SELECT 1') AS c LIMIT 0;
+CREATE TEMP TABLE expected (n integer, node integer, depth integer, node_type text, relation text,
+    loops numeric, rows numeric);
+CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_explain('SELECT 1') AS c
+    LIMIT 0;
 CREATE TEMP TABLE lines (n integer, line text, ordinality bigint);
 CREATE TEMP TABLE jsons (n integer, method text, plan jsonb);
 
 -- Executes EXPLAIN ANALYZE, and rolls back what the statement has written.
-CREATE FUNCTION pg_temp.server_explains(query text, options text, settings text[] DEFAULT '{}') RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.server_explains(query text, options text, settings text[] DEFAULT '{}')
+    RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
 BEGIN
@@ -224,15 +283,18 @@ BEGIN
     FOR shape IN SELECT * FROM shapes ORDER BY n LOOP
         plan := pg_temp.server_explains(shape.query, 'TIMING OFF', shape.settings);
         INSERT INTO expected SELECT shape.n, e.* FROM (
-            SELECT row_number() OVER () AS node, x.* FROM pg_temp.nodes(plan::jsonb -> 0 -> 'Plan') AS x) AS e;
+            SELECT row_number() OVER () AS node, x.* FROM pg_temp.nodes(plan::jsonb -> 0 -> 'Plan')
+                AS x) AS e;
     END LOOP;
     FOREACH method_ IN ARRAY ARRAY['sampling', 'full', 'isolate'] LOOP
         FOR shape IN SELECT * FROM shapes ORDER BY n LOOP
             BEGIN
                 PERFORM pg_temp.use(shape.settings);
                 INSERT INTO got SELECT shape.n, method_, c.*
-                    FROM clock_explain(shape.query, method => method_, allow_writes => shape.writes) AS c;
-                INSERT INTO jsons SELECT shape.n, method_, clock_explain_json(shape.query, method => method_, allow_writes => shape.writes);
+                    FROM clock_explain(shape.query, method => method_, allow_writes => shape.writes)
+                        AS c;
+                INSERT INTO jsons SELECT shape.n, method_, clock_explain_json(shape.query,
+                    method => method_, allow_writes => shape.writes);
             EXCEPTION WHEN OTHERS THEN
                 RAISE WARNING '% of %: %', method_, shape.query, SQLERRM;
             END;
@@ -243,13 +305,16 @@ SELECT pg_temp.explain_all();
 
 -- Nodes and loops are exactly those of EXPLAIN ANALYZE of the same plan. Rows differ by at most
 -- EXPLAIN's rounding of the rows per loop.
-SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got AS g WHERE g.n = s.n AND g.method = m),
-          (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text FROM expected AS e WHERE e.n = s.n),
+SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got
+    AS g WHERE g.n = s.n AND g.method = m),
+          (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text
+              FROM expected AS e WHERE e.n = s.n),
           m || ': nodes and loops of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(g.node ORDER BY g.node)
            FROM got AS g JOIN expected AS e USING (n, node)
-           WHERE g.n = s.n AND g.method = m AND g.loops > 0 AND abs(g.rows::numeric / g.loops - e.rows) > 0.5), NULL,
+           WHERE g.n = s.n AND g.method = m AND g.loops > 0
+               AND abs(g.rows::numeric / g.loops - e.rows) > 0.5), NULL,
           m || ': rows of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
@@ -264,7 +329,8 @@ BEGIN
         BEGIN
             PERFORM pg_temp.use(shape.settings);
             INSERT INTO lines SELECT shape.n, l, ordinality
-                FROM clock_explain_text(shape.query, 1 + shape.n % 3 * 30, allow_writes => shape.writes) WITH ORDINALITY AS l(l, ordinality);
+                FROM clock_explain_text(shape.query, 1 + shape.n % 3 * 30,
+                    allow_writes => shape.writes) WITH ORDINALITY AS l(l, ordinality);
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING 'text of %: %', shape.query, SQLERRM;
         END;
@@ -276,16 +342,21 @@ SELECT pg_temp.texts();
 
 -- Margins and counts are known and not negative.
 SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
-           FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms), ('self_margin_ms', g.self_margin_ms),
-                                          ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
+           FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms),
+               ('self_margin_ms', g.self_margin_ms),
+                                          ('timed_calls', g.timed_calls), ('loops', g.loops),
+                                              ('rows', g.rows)) AS v(f, value)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 -- No margin is larger than the run. With a Gather, up to nine processes execute a node: the leader
 -- and, by default, at most eight workers. So the limit is nine times the run.
-SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
-                 * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
+SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms)
+    ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
+             AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r
+                 WHERE r.n = s.n AND r.method = m AND r.node = 1)
+                 * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got
+                     AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 -- A node is called once for each row, and once at the end of each loop. If a loop is stopped before
@@ -293,23 +364,32 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 -- Nodes that return no tuples are called only once per loop.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
-             AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
+             AND NOT (timed_calls <= calls AND loops <= calls
+                 AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd',
+                 'BitmapOr')))), NULL,
           m || ': calls of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND (loops = 0) <> (calls = 0)), NULL, m || ': calls without a loop of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms, 0) + coalesce(total_margin_ms, 0) + coalesce(self_margin_ms, 0) + timed_calls + rows <> 0), NULL,
+             AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms,
+                 0) + coalesce(total_margin_ms, 0) + coalesce(self_margin_ms, 0) + timed_calls +
+                 rows <> 0), NULL,
           m || ': never executed nodes of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0 GROUP BY m;
+SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some')
+    FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0
+    GROUP BY m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND ((run_ms IS NOT NULL) <> (node = 1) OR (estimate_ms IS NOT NULL) <> (node = 1) OR (plain_ms IS NOT NULL) <> (m = 'full' AND node = 1)
-                  OR run_ms <= 0 OR estimate_ms < 0 OR (removed_ms IS NOT NULL) <> (m = 'full'))), NULL,
+             AND ((run_ms IS NOT NULL) <> (node = 1) OR (estimate_ms IS NOT NULL) <> (node = 1)
+                 OR (plain_ms IS NOT NULL) <> (m = 'full' AND node = 1)
+                  OR run_ms <= 0 OR estimate_ms < 0 OR (removed_ms IS NOT NULL) <> (m = 'full'))),
+                      NULL,
           m || ': columns of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full' AND removed_ms < -total_margin_ms - 0.001), NULL,
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full'
+    AND removed_ms < -total_margin_ms - 0.001), NULL,
           'full: nothing is added to ' || query)
 FROM shapes AS s;
 
@@ -322,29 +402,38 @@ FROM got AS g, LATERAL (
     SELECT count(*) AS children, sum(c.total_ms) AS children_ms
     FROM got AS c
     WHERE c.n = g.n AND c.method = g.method AND c.depth = g.depth + 1 AND c.node > g.node
-      AND NOT EXISTS (SELECT FROM got AS o WHERE o.n = g.n AND o.method = g.method AND o.node > g.node AND o.node <= c.node AND o.depth <= g.depth)) AS c;
-SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m AND (total_ms < 0 OR self_ms < 0)), NULL,
+      AND NOT EXISTS (SELECT FROM got AS o WHERE o.n = g.n AND o.method = g.method
+          AND o.node > g.node AND o.node <= c.node AND o.depth <= g.depth)) AS c;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m
+    AND (total_ms < 0 OR self_ms < 0)), NULL,
           m || ': nothing below 0 in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
-SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m AND children_ms > total_ms + 0.0001 * (children + 1)), NULL,
+SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m
+    AND children_ms > total_ms + 0.0001 * (children + 1)), NULL,
           m || ': no child longer than its parent in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 WHERE NOT EXISTS (SELECT FROM lines WHERE lines.n = s.n AND line ~ '(InitPlan|CTE) ');
-SELECT cmp_ok(count(*), '>=', 5::bigint, 'some have InitPlans') FROM lines WHERE line ~ '(InitPlan|CTE) ';
+SELECT cmp_ok(count(*), '>=', 5::bigint, 'some have InitPlans') FROM lines
+    WHERE line ~ '(InitPlan|CTE) ';
 SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
-             GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) > 0.0001 * (count(*) + 1)), NULL,
+             GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) >
+                 0.0001 * (count(*) + 1)), NULL,
           m || ': shares of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 -- A CTE that modifies data, and whose reader stops at a LIMIT, is executed to its end only after
 -- the root's last call. This time is not in the root's total time.
 WHERE query !~ 'RETURNING.*LIMIT';
-SELECT is((SELECT format('%s of %s, the root %s', sum(self_ms), max(run_ms), max(total_ms) FILTER (WHERE node = 1)) FROM got AS g WHERE g.n = s.n AND g.method = m
-             HAVING sum(self_ms) NOT BETWEEN max(total_ms) FILTER (WHERE node = 1) - 0.0001 * (count(*) + 1) AND 0.0001 * (count(*) + 1)
+SELECT is((SELECT format('%s of %s, the root %s', sum(self_ms), max(run_ms),
+    max(total_ms) FILTER (WHERE node = 1)) FROM got AS g WHERE g.n = s.n AND g.method = m
+             HAVING sum(self_ms) NOT BETWEEN max(total_ms) FILTER (WHERE node = 1) - 0.0001 *
+                 (count(*) + 1) AND 0.0001 * (count(*) + 1)
                                          + greatest(max(plain_ms), max(run_ms))), NULL,
           m || ': self times are between the root and the run in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
-WHERE NOT EXISTS (SELECT FROM got AS p WHERE p.n = s.n AND p.method = m AND p.node_type LIKE 'Gather%');
-SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m AND node = 1 AND total_ms > CASE m WHEN 'full' THEN plain_ms + 0.0001 ELSE run_ms END), NULL,
+WHERE NOT EXISTS (SELECT FROM got AS p WHERE p.n = s.n AND p.method = m
+    AND p.node_type LIKE 'Gather%');
+SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m AND node = 1
+    AND total_ms > CASE m WHEN 'full' THEN plain_ms + 0.0001 ELSE run_ms END), NULL,
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
@@ -353,43 +442,62 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                SELECT line, ordinality, lead(line) OVER w AS next FROM (
                    SELECT line, ordinality FROM lines WHERE lines.n = s.n
-                     AND (line ~ '\(actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=[0-9.]+ loops=\d+\)$|\(never executed\)$' OR line ~ '^ +Clock: ')) AS x
+                     AND (line ~ '\(actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=[0-9.]+ '
+                         'loops=\d+\)$|\(never executed\)$' OR line ~ '^ +Clock: ')) AS x
                WINDOW w AS (ORDER BY ordinality)) AS l
-           WHERE line ~ '\(actual' AND next !~ '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, self (\d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d \+/- \d+\.\d %\)|unknown \(\d+\.\d{3} \+/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed'
+           WHERE line ~ '\(actual' AND next !~
+               '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, '
+               'self (\d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d \+/- \d+\.\d %\)|unknown '
+               '\(\d+\.\d{3} \+/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed'
               OR line ~ 'never executed' AND next ~ 'Clock: '), NULL,
           'text: a line for each node that was executed of ' || query)
 FROM shapes AS s;
 SELECT is((SELECT count(*) FROM lines WHERE lines.n = s.n AND line ~ 'actual time='),
-          (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0), 'text: nodes of ' || query) FROM shapes AS s;
-SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Time): '),
+          (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0), 'text: nodes of '
+              || query) FROM shapes AS s;
+SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines
+    WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Time): '),
           '{Planning Time,Time,Execution Time}', 'text: summary of ' || query) FROM shapes AS s;
 
-CREATE FUNCTION pg_temp.key_lists(plan jsonb, of_server boolean) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.key_lists(plan jsonb, of_server boolean) RETURNS SETOF text LANGUAGE plpgsql
+    AS $$
 DECLARE
     child jsonb;
 BEGIN
-    RETURN NEXT (SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(plan) AS k WHERE (k LIKE 'Clock %') <> of_server);
+    RETURN NEXT (SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(plan) AS k
+        WHERE (k LIKE 'Clock %') <> of_server);
     FOR child IN SELECT c FROM jsonb_array_elements(plan -> 'Plans') AS c LOOP
         RETURN QUERY SELECT * FROM pg_temp.key_lists(child, of_server);
     END LOOP;
 END $$;
 -- Keys of memory and disk use are omitted, because they differ between executions.
 SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', true) AS k),
-          (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method || ': EXPLAIN''s own keys of ' || query)
-FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
+          (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method
+              || ': EXPLAIN''s own keys of ' || query)
+FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server'
+    AND j.method <> 'server';
 SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
-           WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
-                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
+           WHERE k NOT IN
+               ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, '
+               'Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
+                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, '
+                               'Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, '
+                               'Clock Total Margin, Clock Total Time',
                            -- A node whose self time is unknown has no share.
-                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
+                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, '
+                               'Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),
-          '{Clock,"Execution Time",Plan,"Planning Time",Triggers}', j.method || ': other keys of ' || query)
+          '{Clock,"Execution Time",Plan,"Planning Time",Triggers}', j.method || ': other keys of '
+              || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
-SELECT is((SELECT array_agg(x ORDER BY o)::text FROM pg_temp.nodes(j.plan -> 0 -> 'Plan') WITH ORDINALITY AS x(d, t, r, loops, rows, o)
-           WHERE NOT EXISTS (SELECT FROM expected AS e WHERE e.n = s.n AND e.node = o AND e.depth = d AND e.node_type = t
-                                      AND e.loops = x.loops AND (e.loops = 0 OR abs(e.rows - x.rows) <= 0.5))), NULL,
+SELECT is((SELECT array_agg(x ORDER BY o)::text FROM pg_temp.nodes(j.plan -> 0 -> 'Plan') WITH
+    ORDINALITY AS x(d, t, r, loops, rows, o)
+           WHERE NOT EXISTS (SELECT FROM expected AS e WHERE e.n = s.n AND e.node = o
+               AND e.depth = d AND e.node_type = t
+                                      AND e.loops = x.loops
+                                          AND (e.loops = 0 OR abs(e.rows - x.rows) <= 0.5))), NULL,
           j.method || ': nodes of the JSON of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 
@@ -398,65 +506,90 @@ SELECT pg_temp.use('{}');
 
 -- With sampling => 1, each call is timed. Rows and calls are counted exactly, whatever sampling and
 -- max_overhead are.
-SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
+SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL,
+    'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
-SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
-          '5000 5001', format('sampling => %s, max_overhead => %s: rows and calls are counted', sampling, percent))
+SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node)
+    FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
+          '5000 5001', format('sampling => %s, max_overhead => %s: rows and calls are counted',
+              sampling, percent))
 FROM unnest(ARRAY[1, 64]) AS sampling, unnest(ARRAY[0.001, 1, 100]) AS percent;
-SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_overhead => 0.001) WHERE timed_calls <> calls), NULL,
+SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_overhead => 0.001)
+    WHERE timed_calls <> calls), NULL,
           'sampling => 1 times every call, whatever max_overhead');
-SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
+SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => '
+    || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
 -- max_overhead limits the number of timed calls. If the process loses the CPU in a timed call, the
 -- run is longer, and more calls may be timed. So the minimum of some runs is checked.
 CREATE TEMP TABLE sampled AS
     SELECT s.max_overhead, min(e.timed_calls) AS timed_calls
-    FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead, generate_series(1, 5) AS run) AS s,
-        clock_explain('SELECT * FROM generate_series(1, 200000) -- ' || s.run, max_overhead => s.max_overhead) AS e
+    FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead,
+        generate_series(1, 5) AS run) AS s,
+        clock_explain('SELECT * FROM generate_series(1, 200000) -- ' || s.run,
+            max_overhead => s.max_overhead) AS e
     GROUP BY 1;
-SELECT cmp_ok(timed_calls, '<', 20000::bigint, 'one percent: few of 200,000 calls') FROM sampled WHERE max_overhead = 1;
-SELECT cmp_ok(a.timed_calls, '<', b.timed_calls, format('%s percent allow fewer timed calls than %s', a.max_overhead, b.max_overhead))
+SELECT cmp_ok(timed_calls, '<', 20000::bigint, 'one percent: few of 200,000 calls') FROM sampled
+    WHERE max_overhead = 1;
+SELECT cmp_ok(a.timed_calls, '<', b.timed_calls,
+    format('%s percent allow fewer timed calls than %s', a.max_overhead, b.max_overhead))
 FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01, 1), (1, 100));
-SELECT cmp_ok(min(timed_calls), '>', 2000::bigint, 'one call in sampling at least, where that is allowed')
-FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64, max_overhead => 100);
+SELECT cmp_ok(min(timed_calls), '>', 2000::bigint,
+    'one call in sampling at least, where that is allowed')
+FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64,
+    max_overhead => 100);
 
 -- With verify => true, the first row has the time of the query without timing, and no error is
 -- raised.
-SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
-           WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
+SELECT is((SELECT array_agg(node ORDER BY node)
+    FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
+           WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m
+               || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The method full corrects its times by plain executions.
 SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
-FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
+FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full')
+    WHERE node = 1;
 
 -- A node that passes on each row of its input is timed, and sampling counts as many of its calls as
 -- isolate.
 SELECT unnest(ARRAY[
-       cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: more calls are timed than the first batches'),
+       cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>',
+           220::bigint, 'Append: more calls are timed than the first batches'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
-          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')])
-FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
+          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')),
+              'Append: called as often as it is where that is counted')])
+FROM (VALUES
+    ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g '
+    'FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
 -- A plan with many nodes, half of which have 100 calls or more. Not all of these calls are timed,
 -- because timing would add some percent to the run. If other processes use most of the CPU, the run
 -- is longer, and more calls are timed.
 SELECT unnest(ARRAY[
-       cmp_ok(CASE WHEN overhead * (1 - preempted / run) > 0.02 * run THEN median ELSE 0 END, '<', 60, 'many nodes: few calls of each are timed'),
-       is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')])
-FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_series(1, 1000) AS g', ' UNION ALL ') || ') AS s' AS q
+       cmp_ok(CASE WHEN overhead * (1 - preempted / run) > 0.02 * run THEN median ELSE 0 END, '<',
+           60, 'many nodes: few calls of each are timed'),
+       is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric,
+           'many nodes: all rows are counted')])
+FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_series(1, 1000) AS g',
+    ' UNION ALL ') || ') AS s' AS q
       FROM generate_series(1, 200)) AS v,
     LATERAL (SELECT clock_explain_json(q)::jsonb -> 0 AS j) AS e,
-    LATERAL (SELECT (j #>> '{Clock,Timing Overhead}')::numeric AS overhead, (j ->> 'Execution Time')::numeric AS run,
+    LATERAL (SELECT (j #>> '{Clock,Timing Overhead}')::numeric AS overhead,
+        (j ->> 'Execution Time')::numeric AS run,
                  (j #>> '{Clock,Preempted Time}')::numeric AS preempted,
-                 percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer) AS median
+                 percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer)
+                     AS median
              FROM jsonb_array_elements(j #> '{Plan,Plans,0,Plans}') AS n) AS f;
 
 -- A function that is declared STABLE, but returns a random value at each call. So each execution
 -- reads different partitions.
-CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
+CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE
+    AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
-               clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + ' || g, method => m) AS e
+               clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + '
+                   || g, method => m) AS e
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
@@ -471,29 +604,40 @@ BEGIN
     END LOOP;
     RETURN n >= 0;
 END $$;
-CREATE FUNCTION pg_temp.works(query text, method text, runs integer, OUT mostly text, OUT in_all text) LANGUAGE sql AS $$
+CREATE FUNCTION pg_temp.works(query text, method text, runs integer, OUT mostly text,
+    OUT in_all text) LANGUAGE sql AS $$
     WITH times AS (SELECT run, coalesce(relation, node_type) AS name, self_ms
-                   FROM generate_series(1, runs) AS run, LATERAL clock_explain(query || ' -- ' || run, method => works.method) AS e)
+                   FROM generate_series(1, runs) AS run, LATERAL clock_explain(query || ' -- '
+                       || run, method => works.method) AS e)
     SELECT (SELECT mode() WITHIN GROUP (ORDER BY name)
             FROM (SELECT DISTINCT ON (run) name FROM times ORDER BY run, self_ms DESC) AS longest),
            (SELECT name FROM times GROUP BY name ORDER BY sum(self_ms) DESC LIMIT 1) $$;
 SELECT is(CASE WHEN (pg_temp.works(q, m, 5)).mostly = r THEN r
-               ELSE (SELECT CASE WHEN mostly = r THEN r ELSE in_all END FROM pg_temp.works(q, m, 25)) END,
+               ELSE (SELECT CASE WHEN mostly = r THEN r ELSE in_all END
+                   FROM pg_temp.works(q, m, 25)) END,
           r, m || ': works at ' || r || ' in ' || q)
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     (VALUES ('SELECT count(*) FROM t JOIN u USING (i) WHERE pg_temp.work(u.k)', 'u'),
-            ('SELECT count(*) FROM (SELECT * FROM t WHERE i < 1000 AND pg_temp.work(i) OFFSET 0) AS t JOIN u USING (k)', 't'),
+            ('SELECT count(*) FROM (SELECT * FROM t WHERE i < 1000 AND pg_temp.work(i) OFFSET 0) '
+                'AS t JOIN u USING (k)', 't'),
             ('SELECT * FROM u WHERE pg_temp.work(i) ORDER BY k LIMIT 3', 'u'),
-            ('SELECT (SELECT count(*) FROM u WHERE u.i <= 3 AND pg_temp.work(t.i)) FROM t WHERE i < 100', 'u'),
-            ('SELECT pg_temp.work(i) FROM (SELECT * FROM t WHERE i < 1000 ORDER BY s LIMIT 500) AS x', 'Subquery Scan')) AS v(q, r);
+            ('SELECT (SELECT count(*) FROM u WHERE u.i <= 3 AND pg_temp.work(t.i)) FROM t '
+                'WHERE i < 100', 'u'),
+            ('SELECT pg_temp.work(i) FROM (SELECT * FROM t WHERE i < 1000 ORDER BY s LIMIT 500) '
+                'AS x', 'Subquery Scan')) AS v(q, r);
 
 -- Calls within calls, and calls that fail and whose error is caught
-SELECT is((SELECT sum(rows) FROM clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$, method => m) WHERE node = 1),
+SELECT is((SELECT sum(rows) FROM
+    clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$,
+    method => m) WHERE node = 1),
           500::numeric, m || ': nested')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT is((SELECT rows FROM clock_explain('SELECT count(*) FROM u, LATERAL clock_explain(''SELECT * FROM t WHERE i < '' || u.i) AS c WHERE u.i < 10 AND c.rows = u.i - 1') WHERE node = 1),
+SELECT is((SELECT rows FROM
+    clock_explain('SELECT count(*) FROM u, LATERAL clock_explain(''SELECT * FROM t '
+    'WHERE i < '' || u.i) AS c WHERE u.i < 10 AND c.rows = u.i - 1') WHERE node = 1),
           1::bigint, 'a nested call a row');
-CREATE FUNCTION pg_temp.fails(method text, writes boolean DEFAULT true) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.fails(method text, writes boolean DEFAULT true) RETURNS text LANGUAGE
+    plpgsql AS $$
 DECLARE
     result text := '';
     n bigint;
@@ -510,42 +654,59 @@ BEGIN
             INSERT INTO w VALUES (0, 0);
         END IF;
     END LOOP;
-    RETURN result || current_setting('transaction_read_only') || current_setting('clocktiming.worker_timing');
+    RETURN result || current_setting('transaction_read_only')
+        || current_setting('clocktiming.worker_timing');
 END $$;
-SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m || ': fails, and works again') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'', false) = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
+SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m || ': fails, and works again')
+    FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT lives_ok($$SELECT
+    clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'', '
+    'false) = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
 -- The startup time of a node is at most its total time. It is also at least the startup time of the
 -- child that the node calls first in each loop.
-CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric, child_startup numeric) LANGUAGE sql AS $$
-    WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
+CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric,
+    child_startup numeric) LANGUAGE sql AS $$
+    WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans')
+        FROM nodes WHERE j -> 'Plans' IS NOT NULL)
     SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric,
-           (SELECT (child ->> 'Actual Startup Time')::numeric FROM json_array_elements(j -> 'Plans') AS child
-            WHERE child ->> 'Parent Relationship' = 'Outer' AND child ->> 'Actual Loops' = j ->> 'Actual Loops') FROM nodes $$;
-CREATE TEMP TABLE ranges (method text, format text, startup numeric, total numeric, child_startup numeric);
+           (SELECT (child ->> 'Actual Startup Time')::numeric FROM json_array_elements(j -> 'Plans')
+               AS child
+            WHERE child ->> 'Parent Relationship' = 'Outer' AND child ->> 'Actual Loops' = j ->>
+                'Actual Loops') FROM nodes $$;
+CREATE TEMP TABLE ranges (method text, format text, startup numeric, total numeric,
+    child_startup numeric);
 DO $$
 DECLARE
     query text;
     method_ text;
 BEGIN
     FOR i IN 1 .. 20 LOOP
-        FOREACH query IN ARRAY ARRAY['SELECT count(*) FROM t', 'SELECT * FROM t ORDER BY s LIMIT 5', 'SELECT count(*) FROM t JOIN u USING (i)',
-            'SELECT k, count(*) FROM (SELECT DISTINCT k, i FROM t) AS x GROUP BY k ORDER BY 2', 'SELECT (SELECT max(u.i) FROM u WHERE u.k = t.k) FROM t WHERE i < 30',
-            'SELECT count(*) FROM (SELECT * FROM t ORDER BY s) AS x', 'SELECT (SELECT max(v.i) FROM t AS v WHERE v.i < t.i) FROM t LIMIT 50'] LOOP
+        FOREACH query IN ARRAY ARRAY['SELECT count(*) FROM t', 'SELECT * FROM t ORDER BY s LIMIT 5',
+            'SELECT count(*) FROM t JOIN u USING (i)',
+            'SELECT k, count(*) FROM (SELECT DISTINCT k, i FROM t) AS x GROUP BY k ORDER BY 2',
+                'SELECT (SELECT max(u.i) FROM u WHERE u.k = t.k) FROM t WHERE i < 30',
+            'SELECT count(*) FROM (SELECT * FROM t ORDER BY s) AS x',
+                'SELECT (SELECT max(v.i) FROM t AS v WHERE v.i < t.i) FROM t LIMIT 50'] LOOP
             FOREACH method_ IN ARRAY ARRAY['sampling', 'full', 'isolate'] LOOP
-                INSERT INTO ranges SELECT method_, 'json', s.* FROM pg_temp.start_times(clock_explain_json(query, 1 + i % 2 * 63, method_) -> 0 -> 'Plan') AS s;
+                INSERT INTO ranges SELECT method_, 'json', s.*
+                    FROM pg_temp.start_times(clock_explain_json(query, 1 + i % 2 * 63, method_) -> 0
+                    -> 'Plan') AS s;
                 INSERT INTO ranges SELECT method_, 'text', m[1]::numeric, m[2]::numeric
-                FROM clock_explain_text(query, 1 + i % 2 * 63, method_) AS l(l), regexp_match(l, 'actual time=([0-9.]+)\.\.([0-9.]+) ') AS m WHERE m IS NOT NULL;
+                FROM clock_explain_text(query, 1 + i % 2 * 63, method_) AS l(l),
+                    regexp_match(l, 'actual time=([0-9.]+)\.\.([0-9.]+) ') AS m WHERE m IS NOT NULL;
             END LOOP;
         END LOOP;
     END LOOP;
 END $$;
-SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
+SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of '
+    || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
 -- The method isolate is not checked for this, because it times each node in another execution.
-SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
+SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of '
+    || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
 -- Triggers. Their firings are counted as the server counts them, although only some of them are
@@ -563,7 +724,8 @@ CREATE FUNCTION pg_temp.light() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RETURN coalesce(NEW, OLD);
 END $$;
-CREATE FUNCTION pg_temp.secured() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET work_mem = '1MB' AS $$
+CREATE FUNCTION pg_temp.secured() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET work_mem =
+    '1MB' AS $$
 BEGIN
     RETURN NEW;
 END $$;
@@ -572,24 +734,37 @@ BEGIN
     ASSERT (SELECT count(*) > 100 FROM added);
     RETURN NULL;
 END $$;
-CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER secured AFTER INSERT OR UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.secured();
-CREATE TRIGGER sometimes AFTER INSERT ON fired FOR EACH ROW WHEN (NEW.i % 3 = 0) EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER redundant BEFORE UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
-CREATE TRIGGER before_statement BEFORE INSERT OR UPDATE OR DELETE ON fired EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER after_statement AFTER INSERT ON fired REFERENCING NEW TABLE AS added EXECUTE FUNCTION pg_temp.sums_up();
+CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION
+    pg_temp.light();
+CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION
+    pg_temp.light();
+CREATE TRIGGER secured AFTER INSERT OR UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION
+    pg_temp.secured();
+CREATE TRIGGER sometimes AFTER INSERT ON fired FOR EACH ROW WHEN (NEW.i % 3 = 0) EXECUTE FUNCTION
+    pg_temp.light();
+CREATE TRIGGER redundant BEFORE UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION
+    suppress_redundant_updates_trigger();
+CREATE TRIGGER before_statement BEFORE INSERT OR UPDATE OR DELETE ON fired EXECUTE FUNCTION
+    pg_temp.light();
+CREATE TRIGGER after_statement AFTER INSERT ON fired REFERENCING NEW TABLE
+    AS added EXECUTE FUNCTION pg_temp.sums_up();
 CREATE TRIGGER never BEFORE INSERT ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
 ALTER TABLE fired DISABLE TRIGGER never;
-CREATE TRIGGER in_stead INSTEAD OF INSERT ON fired_view FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
-CREATE TRIGGER after_statement AFTER INSERT OR UPDATE OR DELETE ON fired_parted EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER in_stead INSTEAD OF INSERT ON fired_view FOR EACH ROW EXECUTE FUNCTION
+    pg_temp.light();
+CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE
+    FUNCTION pg_temp.light();
+CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE
+    FUNCTION pg_temp.light();
+CREATE TRIGGER after_statement AFTER INSERT OR UPDATE OR DELETE ON fired_parted EXECUTE FUNCTION
+    pg_temp.light();
 CREATE TEMP TABLE firing (n integer GENERATED ALWAYS AS IDENTITY, query text);
 INSERT INTO firing (query) VALUES
     ('INSERT INTO fired SELECT i, 0 FROM generate_series(3001, 6000) AS i'),
-    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) AS i ON CONFLICT (i) DO UPDATE SET k = -1'),
-    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) AS i ON CONFLICT (i) DO NOTHING'),
+    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) '
+        'AS i ON CONFLICT (i) DO UPDATE SET k = -1'),
+    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) '
+        'AS i ON CONFLICT (i) DO NOTHING'),
     ('UPDATE fired SET k = k + 1'),
     ('UPDATE fired SET k = 3 WHERE i < 1'),
     ('DELETE FROM fired WHERE k < 8'),
@@ -609,8 +784,10 @@ DECLARE
     plan json;
 BEGIN
     FOR f IN SELECT * FROM firing ORDER BY n LOOP
-        INSERT INTO firings SELECT f.n, how, (clock_explain_json(f.query, sampling, method, allow_writes => true)::json -> 0 -> 'Triggers')::jsonb
-        FROM (VALUES ('sampling', 64, 'sampling'), ('all timed', 1, 'sampling'), ('full', 64, 'full'), ('isolate', 64, 'isolate'))
+        INSERT INTO firings SELECT f.n, how, (clock_explain_json(f.query, sampling, method,
+            allow_writes => true)::json -> 0 -> 'Triggers')::jsonb
+        FROM (VALUES ('sampling', 64, 'sampling'), ('all timed', 1, 'sampling'),
+            ('full', 64, 'full'), ('isolate', 64, 'isolate'))
             AS v(how, sampling, method);
         plan := pg_temp.server_explains(f.query, 'BUFFERS OFF');
         INSERT INTO firings VALUES (f.n, 'server', (plan -> 0 -> 'Triggers')::jsonb);
@@ -618,14 +795,18 @@ BEGIN
 END $$;
 SELECT pg_temp.fire();
 CREATE FUNCTION pg_temp.counts(triggers jsonb) RETURNS jsonb LANGUAGE sql AS $$
-    SELECT jsonb_agg(t - 'Time' ORDER BY n) FROM jsonb_array_elements(triggers) WITH ORDINALITY AS e(t, n) $$;
+    SELECT jsonb_agg(t - 'Time' ORDER BY n) FROM jsonb_array_elements(triggers) WITH ORDINALITY
+        AS e(t, n) $$;
 SELECT is(pg_temp.counts(a.triggers), pg_temp.counts(b.triggers), a.how || ': firings of ' || query)
-FROM firing JOIN firings AS a USING (n) JOIN firings AS b USING (n) WHERE a.how <> 'server' AND b.how = 'server';
-SELECT is((SELECT sum((t ->> 'Calls')::integer) FROM jsonb_array_elements(triggers) AS t WHERE t ->> 'Trigger Name' IN ('before_row', 'after_row')), 6000::bigint,
+FROM firing JOIN firings AS a USING (n) JOIN firings AS b USING (n) WHERE a.how <> 'server'
+    AND b.how = 'server';
+SELECT is((SELECT sum((t ->> 'Calls')::integer) FROM jsonb_array_elements(triggers) AS t
+    WHERE t ->> 'Trigger Name' IN ('before_row', 'after_row')), 6000::bigint,
           how || ': a firing a row')
 FROM firings WHERE n IN (1, 4);
 SELECT is((SELECT count(*) FROM jsonb_array_elements(triggers) AS t
-           WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000 AND t ->> 'Trigger Name' !~ '^RI_|redundant'), 0::bigint,
+           WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000
+               AND t ->> 'Trigger Name' !~ '^RI_|redundant'), 0::bigint,
           how || ': thousands of firings of a function take time in ' || query)
 FROM firing JOIN firings USING (n);
 -- Triggers of foreign keys on partitions. The server opens the partitions only during the run, and
@@ -636,10 +817,14 @@ CREATE TEMP TABLE referred_parted_2 PARTITION OF referred_parted FOR VALUES FROM
 INSERT INTO referred_parted SELECT generate_series(1, 300);
 CREATE TEMP TABLE refers AS SELECT 200 + i % 100 AS i FROM generate_series(1, 2000) AS i;
 ALTER TABLE refers ADD FOREIGN KEY (i) REFERENCES referred_parted;
-SELECT is((SELECT string_agg((t ->> 'Calls') || ' ' || ((t ->> 'Time')::numeric > 0), ', ' ORDER BY t ->> 'Calls')
-           FROM jsonb_array_elements((clock_explain_json('DELETE FROM referred_parted WHERE i <= 150', sampling, method, allow_writes => true)::json -> 0 -> 'Triggers')::jsonb) AS t),
+SELECT is((SELECT string_agg((t ->> 'Calls') || ' ' || ((t ->> 'Time')::numeric > 0), ', '
+    ORDER BY t ->> 'Calls')
+           FROM jsonb_array_elements((clock_explain_json('DELETE FROM referred_parted '
+               'WHERE i <= 150', sampling, method, allow_writes => true)::json -> 0 ->
+               'Triggers')::jsonb) AS t),
           '51 true, 99 true', method || ', ' || sampling || ': firings for partitions take time')
-FROM (VALUES (64, 'sampling'), (1, 'sampling'), (64, 'full'), (64, 'isolate')) AS v(sampling, method);
+FROM (VALUES (64, 'sampling'), (1, 'sampling'), (64, 'full'), (64, 'isolate'))
+    AS v(sampling, method);
 
 -- Times of triggers. Their loops take most of the statement's CPU time, and the trigger with the
 -- longer loop takes longer. Only few firings are timed, and interrupts and cold caches may affect
@@ -654,19 +839,27 @@ BEGIN
     END LOOP;
     RETURN NEW;
 END $$;
-CREATE TEMP TABLE busy_times (moment text, sampling integer, firings integer, whole numeric, heavy numeric, light numeric);
+CREATE TEMP TABLE busy_times (moment text, sampling integer, firings integer, whole numeric,
+    heavy numeric, light numeric);
 CREATE FUNCTION pg_temp.be_busy() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     moment text;
 BEGIN
     FOREACH moment IN ARRAY ARRAY['BEFORE', 'AFTER'] LOOP
-        EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops()', moment);
-        EXECUTE format('CREATE TRIGGER light %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops()', moment);
+        EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION '
+            'pg_temp.loops()', moment);
+        EXECUTE format('CREATE TRIGGER light %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION '
+            'pg_temp.loops()', moment);
         INSERT INTO busy_times
-        SELECT moment, sampling, firings, (j ->> 'Execution Time')::numeric - (j #>> '{Clock,Preempted Time}')::numeric, (j #>> '{Triggers,0,Time}')::numeric, (j #>> '{Triggers,1,Time}')::numeric
-        FROM (VALUES (300, 500, 5), (8000, 60, 0)) AS v(firings, heavy, light), unnest(ARRAY[1, 64, 1000000]) AS sampling,
+        SELECT moment, sampling, firings, (j ->> 'Execution Time')::numeric -
+            (j #>> '{Clock,Preempted Time}')::numeric, (j #>> '{Triggers,0,Time}')::numeric,
+            (j #>> '{Triggers,1,Time}')::numeric
+        FROM (VALUES (300, 500, 5), (8000, 60, 0)) AS v(firings, heavy, light),
+            unnest(ARRAY[1, 64, 1000000]) AS sampling,
             generate_series(1, 7) AS run,
-            LATERAL (SELECT clock_explain_json(format('INSERT INTO busy SELECT %s, %s FROM generate_series(1, %s) -- %s', heavy, light, firings, run),
+            LATERAL (SELECT
+                clock_explain_json(format('INSERT INTO busy SELECT %s, %s FROM generate_series(1, '
+                '%s) -- %s', heavy, light, firings, run),
                                                sampling, allow_writes => true)::json -> 0) AS e(j);
         DROP TRIGGER heavy ON busy;
         DROP TRIGGER light ON busy;
@@ -675,9 +868,11 @@ END $$;
 SELECT pg_temp.be_busy();
 CREATE TEMP VIEW busy_runs AS
     SELECT format('%s, %s of one in %s', moment, firings, sampling) AS what, count(*) AS runs,
-        max(heavy / whole) AS most, min(heavy / whole) AS least, max(heavy / nullif(light, 0)) AS ratio, min(light) AS light
+        max(heavy / whole) AS most, min(heavy / whole) AS least, max(heavy / nullif(light, 0))
+            AS ratio, min(light) AS light
     FROM busy_times GROUP BY moment, firings, sampling;
-SELECT is((SELECT array_agg(runs) FROM busy_runs), array_fill(7::bigint, ARRAY[12]), 'all were busy');
+SELECT is((SELECT array_agg(runs) FROM busy_runs), array_fill(7::bigint, ARRAY[12]),
+    'all were busy');
 SELECT cmp_ok(most, '>', 0.5, what || ': takes most of the time') FROM busy_runs;
 SELECT cmp_ok(least, '<', 1.1, what || ': takes no more than all') FROM busy_runs;
 SELECT cmp_ok(ratio, '>', 2.0, what || ': more than the other one') FROM busy_runs;
@@ -687,7 +882,8 @@ SELECT cmp_ok(light, '>', 0.0, what || ': which takes some, too') FROM busy_runs
 CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 AND NEW.light % 100 = 0 THEN
-        PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 200) AS i', allow_writes => true);
+        PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 200) AS i',
+            allow_writes => true);
     END IF;
     RETURN CASE WHEN NEW.heavy / (NEW.light - 400) IS NULL THEN NULL ELSE NEW END;
 END $$;
@@ -695,32 +891,40 @@ CREATE FUNCTION pg_temp.fires_and_fails(moment text) RETURNS text LANGUAGE plpgs
 DECLARE
     result text := '';
 BEGIN
-    EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.fails_or_explains()', moment);
+    EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION '
+        'pg_temp.fails_or_explains()', moment);
     FOR i IN 1 .. 5 LOOP
         BEGIN
-            PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 500) AS i', allow_writes => true);
+            PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 500) AS i',
+                allow_writes => true);
             result := result || 'no error ';
         EXCEPTION WHEN division_by_zero THEN
-            result := result || (clock_explain_json('INSERT INTO busy SELECT 1, i FROM generate_series(1, 399) AS i', allow_writes => true)::json
+            result := result ||
+                (clock_explain_json('INSERT INTO busy SELECT 1, i FROM generate_series(1, 399) '
+                'AS i', allow_writes => true)::json
                                  #>> '{0,Triggers,0,Calls}') || ' ';
         END;
     END LOOP;
     DROP TRIGGER heavy ON busy;
     RETURN result || (SELECT count(*) FROM busy);
 END $$;
-SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
+SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment
+    || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
 
 -- The server's own statistics of functions are collected as usual.
 BEGIN;
 SET LOCAL track_functions = 'pl';
 CREATE TRIGGER heavy BEFORE INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops();
-SELECT clock_explain_text('INSERT INTO busy SELECT 1, 1 FROM generate_series(1, 300)', allow_writes => true) \g /dev/null
-SELECT is((SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'loops'), 300::bigint, 'firings are calls of a function');
+SELECT clock_explain_text('INSERT INTO busy SELECT 1, 1 FROM generate_series(1, 300)',
+    allow_writes => true) \g /dev/null
+SELECT is((SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'loops'), 300::bigint,
+    'firings are calls of a function');
 ROLLBACK;
 
 -- Cursors and portals that are closed before their end
 BEGIN;
-DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= ' || t.i)) FROM t ORDER BY i;
+DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= '
+    || t.i)) FROM t ORDER BY i;
 SELECT is((SELECT count(*) FROM pg_cursors WHERE name = 'c'), 1::bigint, 'a cursor');
 FETCH 3 FROM c \g /dev/null
 CLOSE c;
@@ -729,7 +933,8 @@ COMMIT;
 -- If several nodes execute the same subplan, each has the time of its own calls of it. A call of
 -- nap(i) sleeps for 2 ms. So the node with most of the calls has most of the time, also on a busy
 -- machine.
-CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
+CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql
+    AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
 CREATE TEMP TABLE parts (i integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (4);
 CREATE TEMP TABLE part_2 PARTITION OF parts FOR VALUES FROM (4) TO (100);
@@ -738,74 +943,122 @@ CREATE TEMP TABLE naps AS SELECT generate_series(1, 40) AS i;
 ANALYZE parts, naps;
 CREATE TEMP TABLE sharing AS
 SELECT v.name, m AS method, e.* FROM (VALUES
-    ('CTE', 'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) AS i) (SELECT x FROM c LIMIT 1) UNION ALL SELECT sum(x) FROM c'),
-    ('other order', 'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) AS i) SELECT sum(x) FROM c UNION ALL (SELECT x FROM c LIMIT 1)'),
-    ('sorted', 'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) AS i ORDER BY x OFFSET 0) (SELECT x FROM c LIMIT 1) UNION ALL SELECT sum(x) FROM c'),
-    ('partitions', 'SELECT count(*) FROM parts WHERE (SELECT max(pg_temp.nap(g)) FROM generate_series(parts.i, parts.i) AS g) >= 0'),
-    ('DELETE', 'WITH c AS (DELETE FROM naps RETURNING pg_temp.nap(i) AS x) SELECT x FROM c LIMIT 2'),
-    ('DELETE twice', 'WITH c AS (DELETE FROM naps RETURNING pg_temp.nap(i) AS x) (SELECT x FROM c LIMIT 2) UNION ALL (SELECT x FROM c LIMIT 5)'))
+    ('CTE', 'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) '
+        'AS i) (SELECT x FROM c LIMIT 1) UNION ALL SELECT sum(x) FROM c'),
+    ('other order',
+        'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) AS i) '
+        'SELECT sum(x) FROM c UNION ALL (SELECT x FROM c LIMIT 1)'),
+    ('sorted', 'WITH c AS MATERIALIZED (SELECT pg_temp.nap(i) AS x FROM generate_series(1, 40) '
+        'AS i ORDER BY x OFFSET 0) (SELECT x FROM c LIMIT 1) UNION ALL SELECT sum(x) FROM c'),
+    ('partitions',
+        'SELECT count(*) FROM parts WHERE (SELECT max(pg_temp.nap(g)) '
+        'FROM generate_series(parts.i, parts.i) AS g) >= 0'),
+    ('DELETE',
+        'WITH c AS (DELETE FROM naps RETURNING pg_temp.nap(i) AS x) SELECT x FROM c LIMIT 2'),
+    ('DELETE twice',
+        'WITH c AS (DELETE FROM naps RETURNING pg_temp.nap(i) AS x) (SELECT x FROM c LIMIT 2) '
+        'UNION ALL (SELECT x FROM c LIMIT 5)'))
     AS v(name, query), unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     LATERAL clock_explain(query, method => m, allow_writes => true) AS e;
 CREATE TEMP VIEW users AS
-SELECT name, method, max(run_ms) - CASE method WHEN 'sampling' THEN max(preempted_ms) ELSE 0 END AS run_ms, sum(self_ms) AS self_ms, string_agg(format('%s %s: %s, %s', node, node_type, total_ms, self_ms), '; ' ORDER BY node) AS text,
-       array_agg(total_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan' OR relation LIKE 'part_%') AS total,
-       array_agg(self_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan' OR relation LIKE 'part_%') AS self
+SELECT name, method, max(run_ms) - CASE method WHEN 'sampling' THEN max(preempted_ms) ELSE 0 END
+    AS run_ms, sum(self_ms) AS self_ms, string_agg(format('%s %s: %s, %s', node, node_type,
+    total_ms, self_ms), '; ' ORDER BY node) AS text,
+       array_agg(total_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan'
+           OR relation LIKE 'part_%') AS total,
+       array_agg(self_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan'
+           OR relation LIKE 'part_%') AS self
 FROM sharing GROUP BY name, method;
-SELECT ok(0.5 * (total[1] + total[2]) < total[CASE name WHEN 'other order' THEN 1 WHEN 'sorted' THEN 1 WHEN 'DELETE twice' THEN 1 ELSE 2 END] + CASE name WHEN 'DELETE twice' THEN run_ms ELSE 0 END,
+SELECT ok(0.5 * (total[1] + total[2]) < total[CASE name WHEN 'other order' THEN 1 WHEN 'sorted'
+    THEN 1 WHEN 'DELETE twice' THEN 1 ELSE 2 END] + CASE name WHEN 'DELETE twice' THEN run_ms
+    ELSE 0 END,
           method || ', ' || name || ': the one that makes most calls: ' || text)
 FROM users WHERE name <> 'DELETE';
-SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
-SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users WHERE method = 'sampling';
+SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name
+    || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
+SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name
+    || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users
+    WHERE method = 'sampling';
 
 -- A long call that is not timed: the last call of a node, which removes many rows, or a rare call
 CREATE TEMP TABLE many AS SELECT i FROM generate_series(1, 200000) AS i;
 ANALYZE many;
-SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5, 'a long last call: the root is not estimated above the run')
-FROM generate_series(1, 3) AS run, LATERAL clock_explain('DELETE FROM many WHERE i <= 1000 RETURNING i -- ' || run, allow_writes => true) WHERE node = 1;
-CREATE FUNCTION pg_temp.rare(i integer) RETURNS boolean LANGUAGE plpgsql COST 1 AS 'BEGIN IF i = 150000 THEN PERFORM pg_sleep(0.5); END IF; RETURN true; END';
-CREATE TEMP TABLE rare AS SELECT * FROM clock_explain('SELECT count(*) FROM many WHERE pg_temp.rare(i)');
-SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric, 'a rare long call is in the margin of the node that makes it') FROM rare WHERE node_type = 'Seq Scan';
-SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above') FROM rare WHERE node_type = 'Aggregate';
-SELECT ok(max(note) FILTER (WHERE node = 1) ~ 'query: .*ms in a few long calls, or in gaps between timed calls' OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
+SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5,
+    'a long last call: the root is not estimated above the run')
+FROM generate_series(1, 3) AS run, LATERAL
+    clock_explain('DELETE FROM many WHERE i <= 1000 RETURNING i -- ' || run, allow_writes => true)
+    WHERE node = 1;
+CREATE FUNCTION pg_temp.rare(i integer) RETURNS boolean LANGUAGE plpgsql COST 1
+    AS 'BEGIN IF i = 150000 THEN PERFORM pg_sleep(0.5); END IF; RETURN true; END';
+CREATE TEMP TABLE rare AS SELECT * FROM
+    clock_explain('SELECT count(*) FROM many WHERE pg_temp.rare(i)');
+SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric,
+    'a rare long call is in the margin of the node that makes it') FROM rare
+    WHERE node_type = 'Seq Scan';
+SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above')
+    FROM rare WHERE node_type = 'Aggregate';
+SELECT ok(max(note) FILTER (WHERE node = 1) ~
+    'query: .*ms in a few long calls, or in gaps between timed calls'
+    OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
           'which is said, unless that call was timed by chance') FROM rare;
 
 -- A CTE that modifies data and that no node scans is executed at the end.
-SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER (WHERE node_type = 'Seq Scan')
-          AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER (WHERE node_type = 'ModifyTable'),
-          m || ', ' || sampling || ': a CTE that is not read: ' || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
+SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER
+    (WHERE node_type = 'Seq Scan')
+          AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER
+              (WHERE node_type = 'ModifyTable'),
+          m || ', ' || sampling || ': a CTE that is not read: '
+              || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
 FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
-    LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m, allow_writes => true) GROUP BY m, sampling;
+    LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m,
+        allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
 -- Several runs. The times are means over the runs, and the margins include the differences between
 -- them. Two of the five runs sleep, but not the last one.
 CREATE TEMP SEQUENCE turn;
-CREATE TEMP TABLE series AS SELECT * FROM clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$, runs => 5);
+CREATE TEMP TABLE series AS SELECT * FROM
+    clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$,
+    runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
 SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series;
 SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series;
 SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series;
 -- A node that is executed only in some of the runs
 SELECT setval('turn', 1, false) \g /dev/null
-CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
-SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
+CREATE TEMP TABLE some_runs AS SELECT * FROM
+    clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0
+                  THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
+SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs
+    WHERE node_type = 'Aggregate';
 -- With several runs, a count that is the same in all runs is not added up, but returned as it is.
 -- Times are consistent.
-SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
-          (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
-       ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)
-                  AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)), 'runs: times: ' || q)])
-FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)', 'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
+SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node)
+    FROM clock_explain(q, runs => 4) AS e),
+          (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q)
+              AS e), 'runs: counts: ' || q),
+       ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0
+           AND timed_calls <= calls AND timed_calls > 0)
+                  AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)),
+                      'runs: times: ' || q)])
+FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)',
+    'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 
 -- The clock that times plans is the processor's counter, or there is a reason why not.
-CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p LEFT JOIN clock_sources AS c ON c.source = p.value
+CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p
+    LEFT JOIN clock_sources AS c ON c.source = p.value
 WHERE p.name = 'clock_explain_source';
-SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
-SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^Time: '), clock,
+SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '',
+    format('timed by %s: %s', source, note)) FROM timed_by;
+SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1')
+    AS line WHERE line ~ '^Time: '), clock,
           'which the summary line names') FROM timed_by;
 -- On 64-bit Arm, the counter is used if it can be read faster than the system's clock.
-SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
+SELECT ok(t.source = 'cntvct' OR t.note ~
+    '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$',
+    'Arm: the counter, if that is cheaper')
 FROM timed_by AS t, clock_platform AS p, clock_sources AS c
-WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct' AND c.available;
+WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct'
+    AND c.available;
 
 SELECT * FROM finish();

@@ -6,46 +6,72 @@ SELECT * FROM no_plan();
 CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
-SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing', 'auto_explain.log_analyze', 'auto_explain.log_timing'],
+SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing',
+    'auto_explain.log_analyze', 'auto_explain.log_timing'],
           'four settings, in this order');
-SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail), (SELECT array_agg(setting ORDER BY setting) FROM impact),
+SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail),
+    (SELECT array_agg(setting ORDER BY setting) FROM impact),
           'work is timed by these');
 
 -- cpu_percent follows from the number of operations and the time of an operation.
-SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=', 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
-              work || ': the cost is that of the operations') FROM detail WHERE cpu_percent IS NOT NULL;
-SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work || ': an operation costs its readings')
+SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=',
+    0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
+              work || ': the cost is that of the operations') FROM detail
+                  WHERE cpu_percent IS NOT NULL;
+SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work
+    || ': an operation costs its readings')
 FROM detail WHERE setting LIKE 'track%';
-SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': to time a call costs something') FROM detail WHERE setting = 'auto_explain.log_timing';
-SELECT cmp_ok(operation_ns, '>=', 0::numeric, work || ': to count it, no less than nothing') FROM detail WHERE setting = 'auto_explain.log_analyze';
-SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work || ': to count it reads no clock') FROM detail
+SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': to time a call costs something') FROM detail
+    WHERE setting = 'auto_explain.log_timing';
+SELECT cmp_ok(operation_ns, '>=', 0::numeric, work || ': to count it, no less than nothing')
+    FROM detail WHERE setting = 'auto_explain.log_analyze';
+SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work
+    || ': to count it reads no clock') FROM detail
 WHERE setting = 'auto_explain.log_analyze';
-SELECT matches(reason, 'log_analyze, without which nothing is timed', work || ': log_timing is nothing alone') FROM detail
+SELECT matches(reason, 'log_analyze, without which nothing is timed', work
+    || ': log_timing is nothing alone') FROM detail
 WHERE setting = 'auto_explain.log_timing';
-SELECT matches(reason, 'writing plans to the log comes on top', work || ': what is not in it') FROM detail WHERE setting = 'auto_explain.log_analyze';
+SELECT matches(reason, 'writing plans to the log comes on top', work || ': what is not in it')
+    FROM detail WHERE setting = 'auto_explain.log_analyze';
 SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
-SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE cpu_percent IS NOT NULL;
-SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail WHERE least_cpu_percent IS NOT NULL;
-SELECT is(most_cpu_percent, cpu_percent, work || ': the most') FROM detail WHERE (bound IS NULL OR bound = 'at most') AND cpu_percent IS NOT NULL;
-SELECT is(most_cpu_percent, NULL, work || ': no upper bound') FROM detail WHERE bound <> 'at most' AND setting LIKE 'track%';
-SELECT cmp_ok(most_cpu_percent, '>=', cpu_percent, setting || ': the most is no less') FROM detail WHERE setting LIKE 'auto_explain%';
-SELECT cmp_ok(abs(most_cpu_percent / (cpu_percent / active_percent * 100 * (1 + current_setting('max_parallel_workers_per_gather')::int) * operation_ns / 10) - 1),
+SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail
+    WHERE cpu_percent IS NOT NULL;
+SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail
+    WHERE least_cpu_percent IS NOT NULL;
+SELECT is(most_cpu_percent, cpu_percent, work || ': the most') FROM detail
+    WHERE (bound IS NULL OR bound = 'at most') AND cpu_percent IS NOT NULL;
+SELECT is(most_cpu_percent, NULL, work || ': no upper bound') FROM detail WHERE bound <> 'at most'
+    AND setting LIKE 'track%';
+SELECT cmp_ok(most_cpu_percent, '>=', cpu_percent, setting || ': the most is no less') FROM detail
+    WHERE setting LIKE 'auto_explain%';
+SELECT cmp_ok(abs(most_cpu_percent / (cpu_percent / active_percent * 100 *
+    (1 + current_setting('max_parallel_workers_per_gather')::int) * operation_ns / 10) - 1),
               '<=', 0.05, setting || ': the most is a call per 10 ns of active time')
-FROM detail WHERE setting = 'auto_explain.log_timing' AND cpu_percent < most_cpu_percent AND active_percent > 0.1;
-SELECT is(least_cpu_percent, cpu_percent, work || ': what is counted has no other bound') FROM detail WHERE bound IS NULL AND cpu_percent IS NOT NULL;
-SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL OR cpu_percent IS NULL;
-SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no work, no doubt') FROM detail WHERE operations = 0;
-SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001, work || ': a rate is that of the period')
+FROM detail WHERE setting = 'auto_explain.log_timing' AND cpu_percent < most_cpu_percent
+    AND active_percent > 0.1;
+SELECT is(least_cpu_percent, cpu_percent, work || ': what is counted has no other bound')
+    FROM detail WHERE bound IS NULL AND cpu_percent IS NOT NULL;
+SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL
+    OR cpu_percent IS NULL;
+SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no work, no doubt')
+    FROM detail WHERE operations = 0;
+SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001,
+    work || ': a rate is that of the period')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
 -- The total is the sum of its parts. Both calls read the same snapshot of the statistics.
-SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5, i.setting || ': the sum of its parts')
-FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s, max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
+SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5,
+    i.setting || ': the sum of its parts')
+FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s,
+    max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
 WHERE i.setting LIKE 'track%';
-SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * reading_ns / 1e7), '<=', cpu_percent * 0.01 + 0.0005,
-              setting || ': the cost is that of the readings') FROM impact WHERE setting LIKE 'track%';
-SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d WHERE d.setting = i.setting),
+SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * reading_ns / 1e7), '<=',
+    cpu_percent * 0.01 + 0.0005,
+              setting || ': the cost is that of the readings') FROM impact
+                  WHERE setting LIKE 'track%';
+SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d
+    WHERE d.setting = i.setting),
           i.setting || ': the sources of its parts') FROM impact AS i;
 
 -- The numbers of operations are those of the server's statistics.
@@ -55,23 +81,38 @@ BEGIN
 END $$;
 CREATE TEMP TABLE expected AS
     SELECT * FROM (VALUES
-        (160000, 990000, 'relation reads', 'SELECT sum(reads)::bigint FROM pg_stat_io WHERE object IN (''relation'', ''temp relation'')'),
-        (160000, 990000, 'relation writes', 'SELECT sum(writes)::bigint FROM pg_stat_io WHERE object IN (''relation'', ''temp relation'')'),
-        (160000, 990000, 'relation extends', 'SELECT sum(extends)::bigint FROM pg_stat_io WHERE object IN (''relation'', ''temp relation'')'),
-        (160000, 990000, 'relation writebacks', 'SELECT sum(writebacks)::bigint FROM pg_stat_io WHERE object = ''relation'''),
-        (160000, 990000, 'relation fsyncs', 'SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = ''relation'''),
-        (180000, 990000, 'WAL writes', 'SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = ''wal'''),
-        (180000, 990000, 'WAL fsyncs', 'SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = ''wal'''),
-        (180000, 990000, 'WAL reads', 'SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = ''wal'''),
+        (160000, 990000, 'relation reads',
+            'SELECT sum(reads)::bigint FROM pg_stat_io '
+            'WHERE object IN (''relation'', ''temp relation'')'),
+        (160000, 990000, 'relation writes',
+            'SELECT sum(writes)::bigint FROM pg_stat_io '
+            'WHERE object IN (''relation'', ''temp relation'')'),
+        (160000, 990000, 'relation extends',
+            'SELECT sum(extends)::bigint FROM pg_stat_io '
+            'WHERE object IN (''relation'', ''temp relation'')'),
+        (160000, 990000, 'relation writebacks',
+            'SELECT sum(writebacks)::bigint FROM pg_stat_io WHERE object = ''relation'''),
+        (160000, 990000, 'relation fsyncs',
+            'SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = ''relation'''),
+        (180000, 990000, 'WAL writes',
+            'SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = ''wal'''),
+        (180000, 990000, 'WAL fsyncs',
+            'SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = ''wal'''),
+        (180000, 990000, 'WAL reads',
+            'SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = ''wal'''),
         (150000, 179999, 'WAL writes', 'SELECT wal_write FROM pg_stat_wal'),
         (150000, 179999, 'WAL fsyncs', 'SELECT wal_sync FROM pg_stat_wal'),
         (150000, 159999, 'relation reads', 'SELECT sum(blks_read)::bigint FROM pg_stat_database'),
-        (150000, 159999, 'relation writes', 'SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter'),
-        (150000, 990000, 'temporary files', 'SELECT sum(temp_bytes / 8192)::bigint FROM pg_stat_database'),
-        (150000, 990000, 'calls of plan nodes', 'SELECT sum(tup_returned)::bigint FROM pg_stat_database')
+        (150000, 159999, 'relation writes',
+            'SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter'),
+        (150000, 990000, 'temporary files',
+            'SELECT sum(temp_bytes / 8192)::bigint FROM pg_stat_database'),
+        (150000, 990000, 'calls of plan nodes',
+            'SELECT sum(tup_returned)::bigint FROM pg_stat_database')
     ) AS v(least_version, most_version, work, query)
     WHERE current_setting('server_version_num')::int BETWEEN least_version AND most_version;
-SELECT is((SELECT array_agg(DISTINCT work ORDER BY work) FROM detail), (SELECT array_agg(work ORDER BY work) FROM expected), 'all work there is');
+SELECT is((SELECT array_agg(DISTINCT work ORDER BY work) FROM detail),
+    (SELECT array_agg(work ORDER BY work) FROM expected), 'all work there is');
 SELECT is(d.operations, pg_temp.counts(e.query), d.work || ': as many as the server counts')
 FROM detail AS d JOIN expected AS e USING (work) WHERE d.statistics <> 'pg_stat_statements';
 COMMIT;
@@ -80,9 +121,11 @@ COMMIT;
 RESET stats_fetch_consistency;
 CREATE TEMP TABLE before AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE after (LIKE before);
-CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000) AS i;
+CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000)
+    AS i;
 SET work_mem = '64kB';
-SELECT count(*) = 7000 AS sorted FROM (SELECT filler FROM impact_rows ORDER BY filler, i OFFSET 0) AS s \g /dev/null
+SELECT count(*) = 7000 AS sorted FROM (SELECT filler FROM impact_rows ORDER BY filler, i OFFSET 0)
+    AS s \g /dev/null
 RESET work_mem;
 SELECT pg_stat_force_next_flush() \g /dev/null
 SELECT pg_sleep(0.1) \g /dev/null
@@ -99,84 +142,113 @@ BEGIN
         COMMIT;
         DELETE FROM after;
         INSERT INTO after SELECT * FROM clock_impact(detail => true);
-        EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
+        EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before
+            AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
         PERFORM pg_sleep(0.1);
     END LOOP;
 END $$;
 DROP TABLE impact_rows;
 BEGIN;
 CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
-AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
+AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before '
+    'AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
 -- The work has used 7000 kB of temporary files (875 blocks), and has written at least 100 commits.
 SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint, 'blocks of temporary files');
 SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint, 'writes of WAL');
 SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of scans');
-SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
+SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
+    WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
 -- server's costs is replaced by one that returns made-up costs.
-CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, advice text, advice_of_a_minute text);
+CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
+    advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, 0.9, NULL, 'may stay on', 'may stay on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, NULL, 'estimate', 'may stay on', 'may stay on'),
-    ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
+        'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
-    ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)',
+        'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
     ('at most, low', 0.9, 0.9, 'at most', 'may stay on', 'may stay on'),
-    ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
+        'only while needed (uncertain)'),
     ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
-    ('auto_explain, low', 0.04, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
-    ('auto_explain.log_analyze', 0.06, 300, 'estimate', 'with sample_rate <= 0.003', 'with sample_rate <= 0.003'),
-    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5', 'with sample_rate <= 0.5'),
+    ('auto_explain, low', 0.04, 300, 'estimate', 'with sample_rate <= 0.003',
+        'with sample_rate <= 0.003'),
+    ('auto_explain.log_analyze', 0.06, 300, 'estimate', 'with sample_rate <= 0.003',
+        'with sample_rate <= 0.003'),
+    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5',
+        'with sample_rate <= 0.5'),
     ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1', 'with sample_rate <= 1'),
-    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08', 'with sample_rate <= 0.08'),
-    ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08',
+        'with sample_rate <= 0.08'),
+    ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
+        'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
-        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0, m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text FROM pg_temp.made_up AS m;
+        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
+            m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
+               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
+                   FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
-SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up AS m USING (setting);
-SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute') FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
-SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1, 'the upper bound of a single kind of work');
+SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up
+    AS m USING (setting);
+SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute')
+    FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
+SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1,
+    'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
-SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), 'with sample_rate <= 0.005', 'advice by the rate that is set');
+SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
+    'with sample_rate <= 0.005', 'advice by the rate that is set');
 RESET auto_explain.sample_rate;
-SELECT is(count(advice), 0::bigint, 'no advice for kinds of work') FROM clock_impact(detail => true);
+SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
+    FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
 -- Loads auto_explain in this session, if it is installed.
-SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain FROM pg_config WHERE name = 'PKGLIBDIR' \gset
+SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain
+    FROM pg_config WHERE name = 'PKGLIBDIR' \gset
 \if :has_auto_explain
 LOAD 'auto_explain';
 SET LOCAL auto_explain.log_min_duration = '1d';
-SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
+SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
+    WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
           'log_timing without log_analyze');
-SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
+SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
+    WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
           'nor is log_analyze');
 SET LOCAL auto_explain.log_analyze = on;
-CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
+    WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
-SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze';
+SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true)
+    WHERE setting = 'auto_explain.log_analyze';
 -- auto_explain regards the statements that clocktiming executes as nested. With this setting it
 -- instruments them, and then the cost of a call cannot be measured.
 SET LOCAL auto_explain.log_nested_statements = on;
-CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true)
+    WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;
-SELECT is(round(operation_ns / reading_ns, 1), 2.0, 'a call that cannot be measured is two readings') FROM nested;
+SELECT is(round(operation_ns / reading_ns, 1), 2.0,
+    'a call that cannot be measured is two readings') FROM nested;
 SELECT matches(reason, 'another extension instruments the query', 'and why that is') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
-CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true)
+    WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0.01;
-CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
-SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=', 0.001,
+CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true)
+    WHERE setting = 'auto_explain.log_timing';
+SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=',
+    0.001,
               'a sample of the statements costs a share') FROM sampled AS s, whole AS w;
 SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;
 \endif

@@ -12,7 +12,8 @@ SET LOCAL jit = off;
 
 -- Makes the leader wait at its first row, while the workers do nearly all of the work. Each of the
 -- leader's other rows takes much longer than a row of a worker.
-CREATE FUNCTION process_id() RETURNS integer LANGUAGE internal STABLE PARALLEL SAFE AS 'pg_backend_pid';
+CREATE FUNCTION process_id() RETURNS integer LANGUAGE internal STABLE PARALLEL SAFE
+    AS 'pg_backend_pid';
 CREATE FUNCTION slow(i integer) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS $$
 DECLARE
     until timestamptz := clock_timestamp() + interval '10 microseconds';
@@ -36,35 +37,44 @@ BEGIN
            max(total_ms) FILTER (WHERE relation = 'many') AS scan_ms
     INTO explained FROM clock_explain(format(query, pg_backend_pid()));
     RETURN NEXT is(explained.nodes, plan, 'nodes of ' || query);
-    RETURN NEXT cmp_ok(explained.scan_ms, '<', 1.5 * explained.run_ms, 'the scan takes no longer than the run of ' || query);
+    RETURN NEXT cmp_ok(explained.scan_ms, '<', 1.5 * explained.run_ms,
+        'the scan takes no longer than the run of ' || query);
 END;
 $$;
 \set filter 'WHERE CASE WHEN process_id() = %s THEN slow(i) ELSE hashint4(i) %% 3 = 0 END'
 SELECT leader_test('{Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter');
-SELECT leader_test('{Aggregate,Gather,Aggregate,"Seq Scan"}', 'SELECT count(*) FROM many ' || :'filter');
-SELECT leader_test('{Limit,Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter' || ' LIMIT 300000');
+SELECT leader_test('{Aggregate,Gather,Aggregate,"Seq Scan"}', 'SELECT count(*) FROM many '
+    || :'filter');
+SELECT leader_test('{Limit,Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter'
+    || ' LIMIT 300000');
 
 -- The server prints the removed rows of all processes. Those of workers must be counted only once.
 CREATE FUNCTION removed(explained json) RETURNS integer LANGUAGE sql AS $$
-    SELECT round((scan->>'Rows Removed by Filter')::numeric * (scan->>'Actual Loops')::numeric / 10)::integer
+    SELECT round((scan->>'Rows Removed by Filter')::numeric * (scan->>'Actual Loops')::numeric /
+        10)::integer
     FROM json_extract_path(explained, '0', 'Plan', 'Plans', '0') AS scan;
 $$;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', s)::json), 66667,
           format('removed rows, one call in %s timed', s))
 FROM unnest('{1,64}'::integer[]) AS s;
-SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json), 66667,
+SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json),
+    66667,
           'removed rows, full');
 -- The leader's wait for its workers is not Gather's self time, and shares add up without it.
 SET LOCAL parallel_leader_participation = off;
 CREATE TEMP TABLE waits AS
     SELECT runs, e.*
     FROM unnest(ARRAY[1, 3]) AS runs,
-         clock_explain('SELECT count(*) FROM many WHERE CASE WHEN i % 50000 = 0 THEN pg_sleep(0.01) IS NOT NULL END', runs => runs) AS e;
-SELECT is(string_agg(node_type, ' ' ORDER BY node), 'Aggregate Gather Aggregate Seq Scan', runs || ' runs: nodes')
+         clock_explain('SELECT count(*) FROM many WHERE CASE WHEN i % 50000 = 0 '
+             'THEN pg_sleep(0.01) IS NOT NULL END', runs => runs) AS e;
+SELECT is(string_agg(node_type, ' ' ORDER BY node), 'Aggregate Gather Aggregate Seq Scan', runs
+    || ' runs: nodes')
 FROM waits GROUP BY runs ORDER BY runs;
-SELECT ok(self_ms < total_ms / 5 AND note ~ '^[0-9.]+ ms waiting for workers$', runs || ' runs: Gather waited: ' || waits)
+SELECT ok(self_ms < total_ms / 5 AND note ~ '^[0-9.]+ ms waiting for workers$', runs
+    || ' runs: Gather waited: ' || waits)
 FROM waits WHERE node_type = 'Gather' ORDER BY runs;
-SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') > 70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
+SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') >
+    70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
 FROM waits GROUP BY runs ORDER BY runs;
 RESET parallel_leader_participation;
 

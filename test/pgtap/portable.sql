@@ -20,47 +20,63 @@ SET LOCAL search_path = public, pg_temp;
 -- All functions of both editions, with their inputs and outputs. In the portable edition, jsonb
 -- replaces clock_sample.
 CREATE FUNCTION pg_temp.arguments(p pg_proc, output boolean) RETURNS text[] LANGUAGE sql AS $$
-    SELECT array_agg(format('%s %s', (p).proargnames[i], replace(format_type(type, NULL), 'clock_sample', 'jsonb')) ORDER BY i)
+    SELECT array_agg(format('%s %s', (p).proargnames[i], replace(format_type(type, NULL),
+        'clock_sample', 'jsonb')) ORDER BY i)
     FROM unnest(coalesce((p).proallargtypes, (p).proargtypes::oid[])) WITH ORDINALITY AS u(type, i)
-    WHERE coalesce((p).proargmodes[i], 'i') IN ('b', CASE WHEN output THEN 't' ELSE 'i' END, CASE WHEN output THEN 'o' ELSE 'i' END)
+    WHERE coalesce((p).proargmodes[i], 'i') IN ('b', CASE WHEN output THEN 't' ELSE 'i' END, CASE
+        WHEN output THEN 'o' ELSE 'i' END)
 $$;
 CREATE TEMP TABLE surface AS
-SELECT n.nspname AS schema, p.oid::regprocedure::text AS signature, p.proname AS name, p.prokind AS kind, p.proretset AS is_set,
+SELECT n.nspname AS schema, p.oid::regprocedure::text AS signature, p.proname AS name, p.prokind
+    AS kind, p.proretset AS is_set,
        coalesce(pg_temp.arguments(p, false), '{}') AS inputs,
        coalesce(pg_temp.arguments(p, true),
-                (SELECT array_agg(format('%s %s', attname, format_type(atttypid, NULL)) ORDER BY attnum)
+                (SELECT array_agg(format('%s %s', attname, format_type(atttypid, NULL))
+                    ORDER BY attnum)
                  FROM pg_attribute WHERE attrelid = t.typrelid AND attnum > 0),
                 ARRAY[replace(format_type(t.oid, NULL), 'clock_sample', 'jsonb')]) AS outputs,
        p.proconfig AS settings, p.prosecdef AS definer, 
        -- Removes the version that the installation appends to each comment.
-       regexp_replace(obj_description(p.oid, 'pg_proc'), '\s*\[clocktiming [^]]*\]$', '') AS comment, p.proname LIKE 'internal\_%' AS internal
-FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace JOIN pg_type AS t ON t.oid = p.prorettype
+       regexp_replace(obj_description(p.oid, 'pg_proc'), '\s*\[clocktiming [^]]*\]$', '')
+           AS comment, p.proname LIKE 'internal\_%' AS internal
+FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace JOIN pg_type
+    AS t ON t.oid = p.prorettype
 WHERE n.nspname IN ('public', 'portable') AND p.proname ~ '^(internal_)?clock_';
 
-SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE schema = 'portable' AND NOT internal),
-          '{clock_advice,clock_check,clock_executor_overhead,clock_explain,clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_measure,clock_query_overhead,clock_report,clock_summary}'::name[],
+SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE schema = 'portable'
+    AND NOT internal),
+          '{clock_advice,clock_check,clock_executor_overhead,clock_explain,'
+              'clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_measure,'
+              'clock_query_overhead,clock_report,clock_summary}'::name[],
           'the functions that there are to be');
 \if :with_c
 SELECT ok(EXISTS (SELECT FROM surface AS c
-                  WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind AND c.is_set = p.is_set
+                  WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind
+                      AND c.is_set = p.is_set
                         -- The portable edition may lack arguments, but has the others in the same
                         -- order.
-                        AND ARRAY(SELECT i FROM unnest(c.inputs) WITH ORDINALITY AS u(i, n) WHERE i = ANY (p.inputs) ORDER BY n) = p.inputs
+                        AND ARRAY(SELECT i FROM unnest(c.inputs) WITH ORDINALITY AS u(i, n)
+                            WHERE i = ANY (p.inputs) ORDER BY n) = p.inputs
                         AND (c.outputs = p.outputs OR c.outputs || e.extra = p.outputs)),
           format('%s: arguments and columns are those of the extension', p.signature))
 FROM surface AS p LEFT JOIN (VALUES ('clock_histogram', 'note text')) AS e(name, extra) USING (name)
 WHERE p.schema = 'portable' AND NOT p.internal ORDER BY p.signature;
 \endif
-SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND coalesce(comment, '') = ''), NULL, 'each has a comment');
-SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND internal <> (comment LIKE 'internal: %')), NULL,
+SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable'
+    AND coalesce(comment, '') = ''), NULL, 'each has a comment');
+SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable'
+    AND internal <> (comment LIKE 'internal: %')), NULL,
           'those that are not for users say so, and no other');
-SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND definer), NULL, 'none has rights of its own');
+SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND definer),
+    NULL, 'none has rights of its own');
 SELECT is((SELECT string_agg(name, ', ' ORDER BY name COLLATE "C") FROM surface
-           WHERE schema = 'portable' AND coalesce(NOT 'search_path=pg_catalog, pg_temp' = ANY (settings), true)),
+           WHERE schema = 'portable' AND coalesce(NOT 'search_path=pg_catalog, pg_temp' = ANY
+               (settings), true)),
           'clock_explain, clock_explain_json, clock_explain_text, clock_query_overhead',
           'all find the system''s objects first, but those that execute the caller''s statement');
 SELECT is((SELECT count(*)::int FROM pg_class WHERE relnamespace = 'portable'::regnamespace)
-          + (SELECT count(*)::int FROM pg_type WHERE typnamespace = 'portable'::regnamespace), 0, 'no tables, views or types');
+          + (SELECT count(*)::int FROM pg_type WHERE typnamespace = 'portable'::regnamespace), 0,
+              'no tables, views or types');
 
 --
 -- One clock
@@ -68,32 +84,45 @@ SELECT is((SELECT count(*)::int FROM pg_class WHERE relnamespace = 'portable'::r
 CREATE TEMP TABLE sample AS SELECT portable.clock_measure('system', 0.3) AS s;
 \if :with_c
 SELECT lives_ok('SELECT s::clock_sample FROM sample', 'the extension reads the sample');
-SELECT is((s::clock_sample)::jsonb -> k, s -> k, k || ': as it was') FROM sample, unnest('{source,readings,ticks,counts,gaps,backward_steps}'::text[]) AS k;
+SELECT is((s::clock_sample)::jsonb -> k, s -> k, k || ': as it was') FROM sample,
+    unnest('{source,readings,ticks,counts,gaps,backward_steps}'::text[]) AS k;
 \endif
-SELECT is((SELECT sum(c::numeric) FROM jsonb_array_elements_text(s -> 'counts') AS c), (s ->> 'readings')::numeric - (s ->> 'backward_steps')::numeric,
+SELECT is((SELECT sum(c::numeric) FROM jsonb_array_elements_text(s -> 'counts') AS c),
+    (s ->> 'readings')::numeric - (s ->> 'backward_steps')::numeric,
           'each reading is counted') FROM sample;
 \if :with_c
-SELECT set_eq('SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, portable.clock_histogram(s) AS h',
-              'SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, public.clock_histogram(s::clock_sample) AS h',
+SELECT set_eq('SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, '
+    'portable.clock_histogram(s) AS h',
+              'SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, '
+                  'public.clock_histogram(s::clock_sample) AS h',
               'the histogram is that of the extension');
-SELECT is(p.readings, c.readings, 'readings') FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
-SELECT is(ARRAY[p.gaps, p.backward_steps, p.stalls], ARRAY[c.gaps, c.backward_steps, c.stalls], 'gaps, backward steps, stalls')
+SELECT is(p.readings, c.readings, 'readings') FROM sample, portable.clock_summary(s) AS p,
+    public.clock_summary(s::clock_sample) AS c;
+SELECT is(ARRAY[p.gaps, p.backward_steps, p.stalls], ARRAY[c.gaps, c.backward_steps, c.stalls],
+    'gaps, backward steps, stalls')
 FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
-SELECT is(ARRAY[p.max_ns, p.gap_max_ns, p.lost_ms], ARRAY[c.max_ns, c.gap_max_ns, c.lost_ms], 'the longest, and the time lost')
+SELECT is(ARRAY[p.max_ns, p.gap_max_ns, p.lost_ms], ARRAY[c.max_ns, c.gap_max_ns, c.lost_ms],
+    'the longest, and the time lost')
 FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
-SELECT is((clock_summary(clock_merge(s::clock_sample))).readings, 2 * (SELECT (s ->> 'readings')::bigint FROM sample), 'samples can be merged at home')
+SELECT is((clock_summary(clock_merge(s::clock_sample))).readings,
+    2 * (SELECT (s ->> 'readings')::bigint FROM sample), 'samples can be merged at home')
 FROM (SELECT s FROM sample UNION ALL SELECT s FROM sample) AS twice;
 \endif
 
-CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
+CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY
+    AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT cmp_ok(count(*), '>', 9::bigint, 'buckets up to a microsecond at least') FROM histogram;
 SELECT cmp_ok(abs(sum(percent) - 100), '<', 0.01, 'percentages sum to 100') FROM histogram;
 SELECT is(max(running_percent), 100.0000, 'the last of all is 100') FROM histogram;
-SELECT is((SELECT count(*)::int FROM (SELECT running_percent < lag(running_percent, 1, 0::numeric) OVER (ORDER BY n) AS falls,
-                                             abs(running_percent - sum(percent) OVER (ORDER BY n)) > 0.001 AS differs,
-                                             le_ns <> 2 ^ (n - 1) - 1 AS le FROM histogram) AS h WHERE falls OR differs OR le), 0,
+SELECT is((SELECT count(*)::int FROM (SELECT running_percent < lag(running_percent, 1, 0::numeric)
+    OVER (ORDER BY n) AS falls,
+                                             abs(running_percent - sum(percent) OVER (ORDER BY n)) >
+                                                 0.001 AS differs,
+                                             le_ns <> 2 ^ (n - 1) - 1 AS le FROM histogram) AS h
+                                                 WHERE falls OR differs OR le), 0,
           'they ascend, as sums of percentages, over powers of two');
-SELECT matches(string_agg(note, ' '), 'only the mean is known', 'it says that below a microsecond only the mean is known') FROM histogram;
+SELECT matches(string_agg(note, ' '), 'only the mean is known',
+    'it says that below a microsecond only the mean is known') FROM histogram;
 
 CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3);
 SELECT cmp_ok(count(*), '=', 1::bigint, 'one row') FROM summary;
@@ -101,10 +130,14 @@ SELECT cmp_ok(cost_ns, '>', 0::numeric, 'a reading costs something') FROM summar
 SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'with a margin') FROM summary;
 -- Quantiles below two ticks are NULL, which may be all of them on an idle machine.
 SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST), 'quantiles ascend')
-FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q) AS quantiles;
-SELECT is(ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns], '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'and are known from two ticks on')
-FROM portable.clock_summary('{"frequency_hz": 1000000, "ticks": [0, 1, 3, 50], "counts": [900000, 98900, 1000, 100]}'::jsonb);
-SELECT is(ARRAY[warps::text, lags::text, rate_ppm::text], ARRAY[NULL, NULL, NULL]::text[], 'what needs another clock is not known') FROM summary;
+FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q)
+    AS quantiles;
+SELECT is(ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns],
+    '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'and are known from two ticks on')
+FROM portable.clock_summary('{"frequency_hz": 1000000, "ticks": [0, 1, 3, 50], "counts": [900000, '
+    '98900, 1000, 100]}'::jsonb);
+SELECT is(ARRAY[warps::text, lags::text, rate_ppm::text], ARRAY[NULL, NULL, NULL]::text[],
+    'what needs another clock is not known') FROM summary;
 
 --
 -- What timing costs
@@ -112,141 +145,223 @@ SELECT is(ARRAY[warps::text, lags::text, rate_ppm::text], ARRAY[NULL, NULL, NULL
 CALL portable.clock_executor_overhead(1000, duration => 2) \gset o_
 SELECT cmp_ok(:o_plain_ms::numeric, '>', 0::numeric, 'a query takes time');
 SELECT cmp_ok(:o_repetitions, '>', 0, 'it was executed');
-SELECT cmp_ok(abs(:o_counting_ns::numeric + :o_timing_ns - :o_overhead_ns), '<=', 0.02 + 0.02 * abs(:o_overhead_ns), 'the whole is the sum of its parts');
-CREATE TEMP TABLE overhead AS SELECT * FROM portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.5);
+SELECT cmp_ok(abs(:o_counting_ns::numeric + :o_timing_ns - :o_overhead_ns), '<=',
+    0.02 + 0.02 * abs(:o_overhead_ns), 'the whole is the sum of its parts');
+CREATE TEMP TABLE overhead AS SELECT * FROM
+    portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.5);
 \if :with_c
-SELECT is((SELECT array_agg(mode ORDER BY mode) FROM overhead), (SELECT array_agg(mode ORDER BY mode) FROM public.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.2)),
+SELECT is((SELECT array_agg(mode ORDER BY mode) FROM overhead),
+    (SELECT array_agg(mode ORDER BY mode) FROM
+    public.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.2)),
           'levels of instrumentation are the extension''s');
 \endif
-SELECT ok(min_ms <= median_ms AND runs > 0, mode || ': executed, and the fastest is not above the median') FROM overhead;
+SELECT ok(min_ms <= median_ms AND runs > 0, mode
+    || ': executed, and the fastest is not above the median') FROM overhead;
 
 CREATE TEMP TABLE detail AS SELECT * FROM portable.clock_impact(detail => true);
 \if :with_c
 CREATE TEMP TABLE by_c AS SELECT * FROM public.clock_impact(detail => true);
-SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effect, value FROM detail', 'SELECT setting, work, operations, period, statistics, in_effect, value FROM by_c',
+SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effect, value '
+    'FROM detail',
+    'SELECT setting, work, operations, period, statistics, in_effect, value FROM by_c',
                   'the work is that which the extension sees');
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
-           WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s), NULL, 'in the same time, up to that in between');
+           WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s),
+               NULL, 'in the same time, up to that in between');
 -- Compared only if the server does not read the TSC: of the cost of such a reading, the portable
 -- edition knows only bounds.
-SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail', 'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
+SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail',
+    'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
 \endif
-SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE abs(cpu_percent - operations_per_s * operation_ns / 1e7) > 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7),
+SELECT is((SELECT string_agg(work, ', ') FROM detail
+    WHERE abs(cpu_percent - operations_per_s * operation_ns / 1e7) > 0.0001 + cpu_percent * 0.001 +
+    operations_per_s * 0.005 / 1e7),
           NULL, 'the cost is that of the operations');
-SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE least_cpu_percent > cpu_percent), NULL, 'the least is no more');
-SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE reason IS NULL AND (bound IS NOT NULL OR cpu_percent IS NULL)), NULL, 'what is not known is said');
-SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE operations = 0 AND (bound IS NOT NULL OR reason IS NOT NULL OR cpu_percent <> 0)), NULL, 'no work, no doubt');
+SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE least_cpu_percent > cpu_percent), NULL,
+    'the least is no more');
+SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE reason IS NULL
+    AND (bound IS NOT NULL OR cpu_percent IS NULL)), NULL, 'what is not known is said');
+SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE operations = 0
+    AND (bound IS NOT NULL OR reason IS NOT NULL OR cpu_percent <> 0)), NULL, 'no work, no doubt');
 CREATE TEMP TABLE impact AS SELECT * FROM portable.clock_impact();
 SELECT results_eq('SELECT setting, statistics, bound FROM impact',
-                  'SELECT setting, string_agg(DISTINCT statistics, '', ''), (SELECT bound FROM impact AS i WHERE i.setting = d.setting) FROM detail AS d GROUP BY setting
-                   ORDER BY array_position(''{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,auto_explain.log_timing}'', setting)',
+                  'SELECT setting, string_agg(DISTINCT statistics, '', ''), (SELECT bound '
+                      'FROM impact AS i WHERE i.setting = d.setting) FROM detail AS d '
+                      'GROUP BY setting
+                   ORDER BY array_position('
+                       '''{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
+                       'auto_explain.log_timing}'', setting)',
                   'a row a setting, of these statistics');
-SELECT is((SELECT string_agg(i.setting, ', ') FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS n FROM detail GROUP BY setting) AS d USING (setting)
-           WHERE (i.operations_per_s IS NULL) <> (d.n IS NULL) OR abs(i.operations_per_s - d.n) > 0.01 + 0.5 * d.n), NULL, 'each the sum of its parts, up to the time in between');
-SELECT is((SELECT array_agg(DISTINCT period) FROM portable.clock_impact(0.1)), '{observed}', 'in so many seconds');
+SELECT is((SELECT string_agg(i.setting, ', ') FROM impact AS i
+    JOIN (SELECT setting, sum(operations_per_s) AS n FROM detail GROUP BY setting)
+    AS d USING (setting)
+           WHERE (i.operations_per_s IS NULL) <> (d.n IS NULL) OR abs(i.operations_per_s - d.n) >
+               0.01 + 0.5 * d.n), NULL, 'each the sum of its parts, up to the time in between');
+SELECT is((SELECT array_agg(DISTINCT period) FROM portable.clock_impact(0.1)), '{observed}',
+    'in so many seconds');
 
 --
 -- Plans
 --
 CREATE TEMP TABLE plan AS
-SELECT * FROM portable.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) AS a JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a ORDER BY a DESC');
+SELECT * FROM
+    portable.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) AS a '
+    'JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a ORDER BY a DESC');
 CREATE TEMP TABLE tree AS
-SELECT p.*, (SELECT max(q.node) FROM plan AS q WHERE q.node < p.node AND q.depth < p.depth) AS parent FROM plan AS p;
+SELECT p.*, (SELECT max(q.node) FROM plan AS q WHERE q.node < p.node AND q.depth < p.depth)
+    AS parent FROM plan AS p;
 SELECT cmp_ok(count(*), '>', 4::bigint, 'a plan of several nodes') FROM tree;
 SELECT is((SELECT count(*)::int FROM tree WHERE parent IS NULL), 1, 'with one root');
-SELECT is((SELECT string_agg(format('%s: %s < %s', t.line, t.total_ms, c.total_ms), '; ') FROM tree AS t
-           JOIN (SELECT parent, sum(total_ms) AS total_ms FROM tree GROUP BY parent) AS c ON c.parent = t.node
+SELECT is((SELECT string_agg(format('%s: %s < %s', t.line, t.total_ms, c.total_ms), '; ') FROM tree
+    AS t
+           JOIN (SELECT parent, sum(total_ms) AS total_ms FROM tree GROUP BY parent)
+               AS c ON c.parent = t.node
            WHERE t.total_ms < c.total_ms - 0.001), NULL, 'no node takes less than its children');
 SELECT is((SELECT string_agg(format('%s: %s', t.line, t.self_ms), '; ') FROM tree AS t
-           WHERE abs(t.self_ms - t.total_ms + coalesce((SELECT sum(c.total_ms) FROM tree AS c WHERE c.parent = t.node), 0)) > 0.01), NULL,
+           WHERE abs(t.self_ms - t.total_ms + coalesce((SELECT sum(c.total_ms) FROM tree AS c
+               WHERE c.parent = t.node), 0)) > 0.01), NULL,
           'what a node takes itself is what its children do not');
 SELECT cmp_ok(sum(share_percent), '<=', 100.1, 'shares are of the whole') FROM tree;
-SELECT cmp_ok(abs(sum(self_ms) - max(total_ms)), '<=', 0.001 * count(*) + 0.001 * max(total_ms), 'and self times are all of it') FROM tree;
-SELECT is((SELECT count(*)::int FROM tree WHERE total_ms IS NULL OR total_margin_ms < 0 OR self_margin_ms < 0 OR total_ms < 0 OR self_ms < 0), 0, 'times, with margins');
+SELECT cmp_ok(abs(sum(self_ms) - max(total_ms)), '<=', 0.001 * count(*) + 0.001 * max(total_ms),
+    'and self times are all of it') FROM tree;
+SELECT is((SELECT count(*)::int FROM tree WHERE total_ms IS NULL OR total_margin_ms < 0
+    OR self_margin_ms < 0 OR total_ms < 0 OR self_ms < 0), 0, 'times, with margins');
 \if :with_c
 SELECT results_eq('SELECT node, depth, node_type, loops, rows FROM plan ORDER BY node',
                   $q$SELECT node, depth, node_type, loops, rows
-                     FROM public.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) AS a JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a ORDER BY a DESC') ORDER BY node$q$,
+                     FROM public.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) '
+                         'AS a JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a '
+                         'ORDER BY a DESC') ORDER BY node$q$,
                   'nodes, loops and rows are the extension''s');
 \endif
-SELECT is((SELECT count(*)::int FROM portable.clock_explain_text('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1') AS t WHERE t."QUERY PLAN" ~ 'actual time'), 2,
+SELECT is((SELECT count(*)::int FROM
+    portable.clock_explain_text('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1') AS t
+    WHERE t."QUERY PLAN" ~ 'actual time'), 2,
           'the text has each node''s time');
-SELECT is((SELECT count(*)::int FROM jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
+SELECT is((SELECT count(*)::int FROM
+    jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a '
+    'ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
           'and so has JSON');
 -- The statement is executed with the search_path of the caller, and its changes are undone.
 CREATE TABLE portable.named (i int);
 CREATE TABLE public.named AS SELECT 1 AS i, 2 AS j;
-SELECT is((SELECT rows FROM portable.clock_explain('SELECT j FROM named')), 1::bigint, 'names are the caller''s');
-SELECT is((SELECT count(*)::int FROM portable.clock_explain('DELETE FROM named', allow_writes => true)), 2, 'a statement that writes');
+SELECT is((SELECT rows FROM portable.clock_explain('SELECT j FROM named')), 1::bigint,
+    'names are the caller''s');
+SELECT is((SELECT count(*)::int FROM portable.clock_explain('DELETE FROM named',
+    allow_writes => true)), 2, 'a statement that writes');
 SELECT is((SELECT count(*)::int FROM public.named), 1, 'is undone');
 
 --
 -- Verdicts
 --
-CREATE TEMP TABLE checks AS SELECT * FROM portable.clock_check() WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
+CREATE TEMP TABLE checks AS SELECT * FROM portable.clock_check() WITH ORDINALITY
+    AS d(check_name, ok, figure, threshold, unit, detail, n);
 \if :with_c
-CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check(0.1, max_skew_ns => 'infinity') WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
-SELECT results_eq('SELECT check_name, unit FROM checks ORDER BY n', 'SELECT check_name, unit FROM c_checks ORDER BY n', 'the checks are the extension''s, in its order');
+CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check(0.1, max_skew_ns => 'infinity') WITH
+    ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
+SELECT results_eq('SELECT check_name, unit FROM checks ORDER BY n',
+    'SELECT check_name, unit FROM c_checks ORDER BY n',
+    'the checks are the extension''s, in its order');
 \endif
-SELECT results_eq('SELECT check_name FROM portable.clock_check(0.01)', 'SELECT check_name FROM checks ORDER BY n', 'and those of clock_check');
-SELECT is(ok, CASE WHEN threshold IS NULL THEN true ELSE figure <= threshold END, check_name || ': passed if within its threshold, not known without a figure') FROM checks;
-SELECT is((SELECT string_agg(check_name, ', ') FROM checks WHERE ok IS NULL AND coalesce(detail, '') = ''), NULL, 'what is not known says why');
-SELECT is((SELECT array_agg(check_name ORDER BY n) FROM checks WHERE ok IS NULL AND check_name NOT LIKE '%tsc%'), '{warps,lags,drift,skew}', 'without C, these are not known');
-SELECT ok((SELECT bool_and(ok) FROM portable.clock_check(1, max_cost_ns => 1e6) WHERE check_name <> 'backward_steps'), 'which bool_and passes over');
-SELECT is((SELECT array_agg(check_name) FROM portable.clock_check(1, 0, 0, 0, 'infinity') WHERE NOT ok AND check_name NOT IN ('backward_steps', 'cost')), NULL, 'nor do thresholds make them known');
-SELECT is((SELECT array_agg(ok) FROM portable.clock_check(0.01, max_skew_ns => 'infinity', max_drift_ppm => 'infinity') WHERE check_name IN ('skew', 'drift', 'tsc_frequency')), '{t,t,t}',
+SELECT results_eq('SELECT check_name FROM portable.clock_check(0.01)',
+    'SELECT check_name FROM checks ORDER BY n', 'and those of clock_check');
+SELECT is(ok, CASE WHEN threshold IS NULL THEN true ELSE figure <= threshold END, check_name
+    || ': passed if within its threshold, not known without a figure') FROM checks;
+SELECT is((SELECT string_agg(check_name, ', ') FROM checks WHERE ok IS NULL
+    AND coalesce(detail, '') = ''), NULL, 'what is not known says why');
+SELECT is((SELECT array_agg(check_name ORDER BY n) FROM checks WHERE ok IS NULL
+    AND check_name NOT LIKE '%tsc%'), '{warps,lags,drift,skew}', 'without C, these are not known');
+SELECT ok((SELECT bool_and(ok) FROM portable.clock_check(1, max_cost_ns => 1e6)
+    WHERE check_name <> 'backward_steps'), 'which bool_and passes over');
+SELECT is((SELECT array_agg(check_name) FROM portable.clock_check(1, 0, 0, 0, 'infinity')
+    WHERE NOT ok AND check_name NOT IN ('backward_steps', 'cost')), NULL,
+    'nor do thresholds make them known');
+SELECT is((SELECT array_agg(ok) FROM portable.clock_check(0.01, max_skew_ns => 'infinity',
+    max_drift_ppm => 'infinity') WHERE check_name IN ('skew', 'drift', 'tsc_frequency')), '{t,t,t}',
           'what is left out is passed');
 -- Made-up facts: a slow clock that went backwards, on a busy machine
 CREATE TEMP TABLE made_up AS
-SELECT * FROM portable.internal_clock_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
-SELECT is((SELECT array_agg(check_name) FROM made_up WHERE figure > threshold), '{cost,backward_steps}', 'a slow clock, and one that goes backwards, do not pass');
-SELECT is((SELECT figure FROM made_up WHERE check_name = 'gaps'), 25::float8, 'time off the CPU is in percent');
+SELECT * FROM
+    portable.internal_clock_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, '
+    '"lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
+SELECT is((SELECT array_agg(check_name) FROM made_up WHERE figure > threshold),
+    '{cost,backward_steps}', 'a slow clock, and one that goes backwards, do not pass');
+SELECT is((SELECT figure FROM made_up WHERE check_name = 'gaps'), 25::float8,
+    'time off the CPU is in percent');
 
 CREATE TEMP TABLE watched AS SELECT * FROM portable.internal_clock_watch(0.2);
-SELECT ok(seconds >= 0.2 AND readings >= 1000 AND lost_s BETWEEN 0 AND seconds AND gap_max_us <= lost_s * 1e6 + 1 AND (gaps = 0) = (lost_s = 0) AND backward_steps >= 0,
+SELECT ok(seconds >= 0.2 AND readings >= 1000 AND lost_s BETWEEN 0 AND seconds
+    AND gap_max_us <= lost_s * 1e6 + 1 AND (gaps = 0) = (lost_s = 0) AND backward_steps >= 0,
           'a clock that is watched') FROM watched;
 
 CREATE TEMP TABLE advice AS
-SELECT *, array_position('{ok,notice,warning}', severity) AS rank FROM portable.clock_advice(2) WITH ORDINALITY AS a(check_name, severity, finding, action, n);
+SELECT *, array_position('{ok,notice,warning}', severity) AS rank FROM portable.clock_advice(2) WITH
+    ORDINALITY AS a(check_name, severity, finding, action, n);
 SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
-          (SELECT array_agg(c ORDER BY c) FROM (SELECT check_name AS c FROM checks UNION ALL VALUES ('overall'), ('explain_clock'), ('support_case')) AS c),
+          (SELECT array_agg(c ORDER BY c) FROM (SELECT check_name AS c FROM checks UNION ALL
+              VALUES ('overall'), ('explain_clock'), ('support_case')) AS c),
           'the checks, each once, EXPLAIN''s clock, a verdict and a text for the provider');
-SELECT is((SELECT array_agg(check_name ORDER BY n) FROM advice WHERE n IN (1, 12)), '{overall,support_case}', 'the verdict first, the text last');
-SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n BETWEEN 2 AND 11), 'the verdict is that of the worst');
-SELECT is((SELECT count(*)::int FROM advice AS a JOIN advice AS b ON b.n > a.n AND coalesce(b.rank, 0) > coalesce(a.rank, 0) WHERE a.n > 1 AND b.n < 12), 0, 'the worst come first');
-SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE (severity IS NULL) <> (check_name IN (SELECT c.check_name FROM checks AS c WHERE c.ok IS NULL))), NULL,
+SELECT is((SELECT array_agg(check_name ORDER BY n) FROM advice WHERE n IN (1, 12)),
+    '{overall,support_case}', 'the verdict first, the text last');
+SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n BETWEEN 2
+    AND 11), 'the verdict is that of the worst');
+SELECT is((SELECT count(*)::int FROM advice AS a JOIN advice AS b ON b.n > a.n
+    AND coalesce(b.rank, 0) > coalesce(a.rank, 0) WHERE a.n > 1 AND b.n < 12), 0,
+    'the worst come first');
+SELECT is((SELECT string_agg(check_name, ', ') FROM advice
+    WHERE (severity IS NULL) <> (check_name IN (SELECT c.check_name FROM checks AS c
+    WHERE c.ok IS NULL))), NULL,
           'no severity where nothing is known');
-SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
-SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding || coalesce(action, '') ~ '`'), NULL,
+SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name
+    || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
+SELECT is((SELECT string_agg(check_name, ', ') FROM advice
+    WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding
+    || coalesce(action, '') ~ '`'), NULL,
           'actions are labelled, and no mark of a command is left');
 -- Replaces clock_advice()'s measurement by the same made-up facts. It must recommend an action for
 -- each finding.
-CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
-    SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
+CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb
+    LANGUAGE sql AS $$
+    SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, '
+        '"gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
 $$;
 CREATE TEMP TABLE bad_advice AS SELECT * FROM portable.clock_advice(0.1);
-SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advice WHERE action <> '' AND check_name <> 'explain_clock'),
+SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advice
+    WHERE action <> '' AND check_name <> 'explain_clock'),
           'backward_steps, cost, gaps, support_case', 'what to do about each finding');
-SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l WHERE length(l) > 60), NULL, 'lines are short');
-SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10), E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
-SELECT is(portable.internal_clock_lines('tell whether hyperv_clocksource is there', 10), E'tell\nwhether\nhyperv_clo\ncksource\nis there', 'longer words are');
+SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l
+    WHERE length(l) > 60), NULL, 'lines are short');
+SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10),
+    E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
+SELECT is(portable.internal_clock_lines('tell whether hyperv_clocksource is there', 10),
+    E'tell\nwhether\nhyperv_clo\ncksource\nis there', 'longer words are');
 
 --
 -- Nothing is left behind
 --
-SELECT isnt(problem, NULL, 'a clock that there is not') FROM portable.internal_clock_timing_by('sundial', 0.1);
-SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name) WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
+SELECT isnt(problem, NULL, 'a clock that there is not')
+    FROM portable.internal_clock_timing_by('sundial', 0.1);
+SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name)
+    WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
           'settings are what they were');
-SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors WHERE name NOT LIKE '<unnamed%'), 0, 'no statement is prepared, no cursor open');
-SELECT throws_ok($$SELECT * FROM portable.clock_explain('SELECT $1::int / 0', params => '{1}')$$, '22012', NULL, 'a statement with parameters that fails');
-SELECT throws_ok($$SELECT * FROM portable.clock_query_overhead('SELECT 1/0')$$, '22012', NULL, 'and another one');
-SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors WHERE name NOT LIKE '<unnamed%'), 0, 'after an error neither');
-SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name) WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
+SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors
+    WHERE name NOT LIKE '<unnamed%'), 0, 'no statement is prepared, no cursor open');
+SELECT throws_ok($$SELECT * FROM portable.clock_explain('SELECT $1::int / 0', params => '{1}')$$,
+    '22012', NULL, 'a statement with parameters that fails');
+SELECT throws_ok($$SELECT * FROM portable.clock_query_overhead('SELECT 1/0')$$, '22012', NULL,
+    'and another one');
+SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors
+    WHERE name NOT LIKE '<unnamed%'), 0, 'after an error neither');
+SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name)
+    WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
           'nor are settings changed');
-SELECT is((SELECT array_agg(relname ORDER BY relname) FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v') AND relname NOT LIKE '\_\_%'
+SELECT is((SELECT array_agg(relname ORDER BY relname) FROM pg_class
+    WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v') AND relname NOT LIKE '\_\_%'
            AND relname NOT IN ('by_c', 'c_checks')),
-          '{advice,bad_advice,checks,detail,histogram,impact,made_up,overhead,plan,sample,settings,summary,surface,tree,watched}', 'and no temporary table is left');
+          '{advice,bad_advice,checks,detail,histogram,impact,made_up,overhead,plan,sample,settings,'
+              'summary,surface,tree,watched}',
+          'and no temporary table is left');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -4,19 +4,24 @@ SELECT * FROM no_plan();
 
 CREATE TEMP TABLE report AS SELECT n, l FROM clock_report(0.05, 99) WITH ORDINALITY AS r(l, n);
 
-SELECT is((SELECT l FROM report WHERE n = 1), 'Testing timing overhead for 0.05 seconds.', 'the first line');
+SELECT is((SELECT l FROM report WHERE n = 1), 'Testing timing overhead for 0.05 seconds.',
+    'the first line');
 SELECT is((SELECT l FROM report WHERE n = 2), '', 'then an empty one');
-SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: ' || (SELECT clock FROM clock_sources WHERE source = 'system'),
+SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: '
+    || (SELECT clock FROM clock_sources WHERE source = 'system'),
           'then the system clock');
 
 -- Each line has the form of a line of pg_test_timing.
 SELECT is_empty($$
     SELECT n, l FROM report WHERE l !~ '^(|Testing timing overhead for [0-9.]+ seconds?\.'
-        '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: [0-9]+\.[0-9][0-9] ns'
+        '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: '
+            '[0-9]+\.[0-9][0-9] ns'
         '|Histogram of timing durations:|Observed timing durations up to 99\.0000%:'
-        '|              <= ns   % of total  running %      count|                 ns   % of total  running %      count'
+        '|              <= ns   % of total  running %      count|                 ns   % of total  '
+            'running %      count'
         '|[ 0-9]{19}   [ 0-9]{5}\.[0-9]{4} [ 0-9]{5}\.[0-9]{4} [ 0-9]{10}|\.\.\.'
-        '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
+        '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from '
+            'calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
     'every line is one of those that the tool prints');
 
 -- Numbers the clocks, and the two tables of each clock.
@@ -25,32 +30,40 @@ CREATE TEMP TABLE line AS
            count(*) FILTER (WHERE l ~ '^(Histogram|Observed)') OVER w AS tab
     FROM report WINDOW w AS (ORDER BY n);
 CREATE TEMP TABLE cell AS
-    SELECT n, clock, tab, split_part(t, ' ', 1)::bigint AS ns, split_part(t, ' ', 2)::numeric AS percent,
+    SELECT n, clock, tab, split_part(t, ' ', 1)::bigint AS ns, split_part(t, ' ', 2)::numeric
+        AS percent,
            split_part(t, ' ', 3)::numeric AS running, split_part(t, ' ', 4)::bigint AS count
-    FROM (SELECT *, regexp_replace(trim(l), ' +', ' ', 'g') AS t FROM line) AS x WHERE l ~ '^ +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9]+$';
+    FROM (SELECT *, regexp_replace(trim(l), ' +', ' ', 'g') AS t FROM line) AS x
+        WHERE l ~ '^ +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9]+$';
 
 SELECT is((SELECT max(clock)::int FROM line),
-          (SELECT 1 + 2 * bool_and(available)::int FROM clock_sources WHERE source IN ('rdtsc', 'rdtscp')),
+          (SELECT 1 + 2 * bool_and(available)::int FROM clock_sources WHERE source IN ('rdtsc',
+              'rdtscp')),
           'all three clocks where there is a TSC, else one');
 SELECT is((SELECT max(tab) FROM line), 2 * (SELECT max(clock) FROM line), 'two tables a clock');
 SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'lock source: ' AND clock > 1),
-          (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC'] WHERE (SELECT max(clock) FROM line) > 1),
+          (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC']
+              WHERE (SELECT max(clock) FROM line) > 1),
           'the TSC''s clocks go by the names that the tool has for them');
 
 -- The rows of a table are consistent.
 SELECT is((SELECT running FROM cell AS c WHERE c.tab = t.tab ORDER BY n DESC LIMIT 1), 100.0000,
-          format('table %s: running percent ends at 100', t.tab)) FROM (SELECT DISTINCT tab FROM cell) AS t ORDER BY tab;
-SELECT is((SELECT max(ns) FROM cell AS b WHERE b.clock = c.clock AND b.tab = 2 * c.clock) <= max(c.ns), true,
+          format('table %s: running percent ends at 100', t.tab)) FROM (SELECT DISTINCT tab
+              FROM cell) AS t ORDER BY tab;
+SELECT is((SELECT max(ns) FROM cell AS b WHERE b.clock = c.clock AND b.tab = 2 * c.clock) <=
+    max(c.ns), true,
           format('clock %s: the largest duration is in the last bucket', c.clock))
 FROM cell AS c WHERE c.tab = 2 * c.clock - 1 GROUP BY c.clock ORDER BY c.clock;
 SELECT cmp_ok((SELECT max(abs(percent - 100.0 * count / total))
-               FROM (SELECT *, sum(count) OVER (PARTITION BY tab) AS total FROM cell WHERE tab % 2 = 1) AS x),
+               FROM (SELECT *, sum(count) OVER (PARTITION BY tab) AS total FROM cell
+                   WHERE tab % 2 = 1) AS x),
               '<=', 0.0001, 'percent is that of the counts');
 -- If durations were omitted, "..." is in the line before the largest duration.
 SELECT is_empty($$
     SELECT a.n FROM line AS a JOIN line AS b ON b.n = a.n + 1
     WHERE a.l = '...' AND NOT EXISTS (SELECT FROM cell AS c WHERE c.n = b.n AND c.running = 100.0000
-                                      AND c.ns = (SELECT max(d.ns) FROM cell AS d WHERE d.tab = c.tab)) $$,
+                                      AND c.ns = (SELECT max(d.ns) FROM cell AS d
+                                          WHERE d.tab = c.tab)) $$,
     '"..." is followed by the largest duration');
 SELECT is_empty($$
     SELECT tab FROM cell AS c WHERE tab % 2 = 0 GROUP BY tab
@@ -59,14 +72,22 @@ SELECT is_empty($$
     '"..." is there just where the cutoff left something out');
 
 -- The frequencies are those that clock_platform shows.
-SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency in use'), round(value::numeric),
-          'frequency in use') FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz' AND value IS NOT NULL;
-SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency from'), round(value::numeric),
-          'frequency from calibration') FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz' AND value IS NOT NULL;
-SELECT is((SELECT array_agg(left(l, 20) ORDER BY n) FROM report WHERE n > (SELECT max(n) FROM cell)),
-          ARRAY['', 'TSC frequency source', 'TSC frequency in use', 'TSC frequency from c', '', 'TSC clock source wil'],
-          'what comes after the last clock') WHERE (SELECT count(*) FROM report WHERE l ~ '^Fast clock') = 1;
-SELECT matches((SELECT l FROM report ORDER BY n DESC LIMIT 1), '^TSC clock source (will|will not) be used by default'
+SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency in use'),
+    round(value::numeric),
+          'frequency in use') FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz'
+              AND value IS NOT NULL;
+SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency from'),
+    round(value::numeric),
+          'frequency from calibration') FROM clock_platform
+              WHERE name = 'tsc_frequency_calibration_khz' AND value IS NOT NULL;
+SELECT is((SELECT array_agg(left(l, 20) ORDER BY n) FROM report
+    WHERE n > (SELECT max(n) FROM cell)),
+          ARRAY['', 'TSC frequency source', 'TSC frequency in use', 'TSC frequency from c', '',
+              'TSC clock source wil'],
+          'what comes after the last clock') WHERE (SELECT count(*) FROM report
+              WHERE l ~ '^Fast clock') = 1;
+SELECT matches((SELECT l FROM report ORDER BY n DESC LIMIT 1),
+    '^TSC clock source (will|will not) be used by default'
                '|^TSC clock source is not usable', 'the last line says which clock is the default');
 
 SELECT * FROM finish();

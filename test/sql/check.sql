@@ -6,11 +6,13 @@
 SET clocktiming.progress_interval = 0;
 
 -- thresholds that every machine meets
-SELECT check_name, ok FROM clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100,
+SELECT check_name, ok FROM clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity',
+    max_drift_ppm => 1e5, max_lost_percent => 100,
                           duration => 0.1);
 -- thresholds that none can meet
 SELECT check_name, ok FROM clock_check(0.01, 0, 'infinity', 'infinity', 'infinity') WHERE NOT ok;
-SELECT check_name, ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL AS has_detail
+SELECT check_name, ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL
+    AS has_detail
 FROM clock_check(0.1, 1e6, 'infinity', 1e5, 100);
 
 -- the criteria of clock_advice() if no threshold is given; a busy machine fails none

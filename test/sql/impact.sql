@@ -2,17 +2,23 @@
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
-SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent <= cpu_percent AS least,
-       operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> '' AS statistics, period_s > 0 AS period_s, period
+SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent <= cpu_percent
+    AS least,
+       operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> ''
+           AS statistics, period_s > 0 AS period_s, period
 FROM clock_impact();
 
 -- kinds of work that the server times, on all versions; there are no other bounds
-SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
+SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4)
+    AS readings, operation_ns >= 0 AS cost
 FROM clock_impact(detail => true)
-WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
-SELECT count(*) AS others FROM clock_impact(detail => true) WHERE bound NOT IN ('at most', 'at least', 'estimate');
+WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs',
+    'calls of plan nodes');
+SELECT count(*) AS others FROM clock_impact(detail => true) WHERE bound NOT IN ('at most',
+    'at least', 'estimate');
 -- a figure that is only bounded, or unknown, has a reason
-SELECT count(*) AS silent FROM clock_impact(detail => true) WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
+SELECT count(*) AS silent FROM clock_impact(detail => true)
+    WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 
 -- settings in effect now
 SET track_io_timing = on;
@@ -22,8 +28,10 @@ RESET track_io_timing;
 RESET track_wal_io_timing;
 
 -- between two snapshots
-SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM clock_impact(0.1);
-SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s FROM clock_impact(seconds => 0.1, detail => true)) AS d;
+SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations
+    FROM clock_impact(0.1);
+SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s
+    FROM clock_impact(seconds => 0.1, detail => true)) AS d;
 -- refused
 SELECT * FROM clock_impact(0.09);
 SELECT * FROM clock_impact(86401);
@@ -32,7 +40,8 @@ SELECT * FROM clock_impact('infinity', true);
 
 -- without counts of rows
 SET track_counts = off;
-SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact() WHERE setting LIKE 'auto_explain.%';
+SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact()
+    WHERE setting LIKE 'auto_explain.%';
 RESET track_counts;
 
 -- objects in search_path do not matter

@@ -19,7 +19,8 @@ SELECT c.source FROM clock_measure('system', 0.01) AS s, clock_summary(s) AS c;
 SELECT readings > 0 AS ok FROM clock_summary('system', 0.000001);
 -- in the select list, in a subquery, once for each row
 SELECT count(*) > 1 AS ok FROM (SELECT clock_histogram('system', 0.001, 99.99)) AS t;
-SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system', 0.001 + g * 0) AS s;
+SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system',
+    0.001 + g * 0) AS s;
 
 -- the default source is what EXPLAIN ANALYZE reads
 SELECT s.source, s.clock = c.clock AS same_clock, c.used_for
@@ -28,14 +29,18 @@ FROM clock_summary(duration => 0.001) AS s JOIN clock_sources AS c USING (source
 -- a sample in a table
 CREATE TEMP TABLE kept (at timestamptz DEFAULT now(), sample clock_sample, several clock_sample[]);
 INSERT INTO kept (sample) SELECT clock_measure('system', 0.01) FROM generate_series(1, 3);
-INSERT INTO kept (several) SELECT array_agg(clock_measure('system', 0.01)) FROM generate_series(1, 3);
+INSERT INTO kept (several) SELECT array_agg(clock_measure('system', 0.01))
+    FROM generate_series(1, 3);
 SELECT count(*) FROM kept, clock_summary(sample) AS s WHERE sample IS NOT NULL AND s.readings > 0;
-SELECT count(*) FROM kept, unnest(several) AS s, LATERAL (SELECT sum(count) AS n FROM clock_histogram(s)) h
+SELECT count(*) FROM kept, unnest(several) AS s, LATERAL (SELECT sum(count) AS n
+    FROM clock_histogram(s)) h
 WHERE n = (clock_summary(s)).readings;
 SELECT count(*) FROM kept WHERE sample::jsonb ->> 'source' = 'system';
 -- a copy by text is the same sample
-SELECT bool_and(sample::text::clock_sample::text = sample::text) AS same FROM kept WHERE sample IS NOT NULL;
-SELECT bool_and(clock_summary(sample::text::clock_sample) = clock_summary(sample)) AS same FROM kept WHERE sample IS NOT NULL;
+SELECT bool_and(sample::text::clock_sample::text = sample::text) AS same FROM kept
+    WHERE sample IS NOT NULL;
+SELECT bool_and(clock_summary(sample::text::clock_sample) = clock_summary(sample)) AS same FROM kept
+    WHERE sample IS NOT NULL;
 
 -- no report before it is due; every interval when it is due
 SET clocktiming.progress_interval = 0;
@@ -49,7 +54,8 @@ SELECT source, available, clock, reason FROM clock_sources WHERE source IN ('sys
 -- a source has either a reason or all other columns
 SELECT count(*) FROM clock_sources
 WHERE available = (reason IS NULL) AND available = (frequency_hz IS NOT NULL)
-  AND available = (clock IS NOT NULL) AND available = (resolution_ns IS NOT NULL) AND description IS NOT NULL;
+  AND available = (clock IS NOT NULL) AND available = (resolution_ns IS NOT NULL)
+      AND description IS NOT NULL;
 -- both uses of the server's clocks appear
 SELECT count(*) FILTER (WHERE used_for ~ 'EXPLAIN ANALYZE' AND source <> 'instr_time') AS explain,
        count(*) FILTER (WHERE used_for ~ 'other timing') AS other FROM clock_sources;
@@ -58,11 +64,13 @@ SELECT count(*) FILTER (WHERE used_for ~ 'EXPLAIN ANALYZE' AND source <> 'instr_
 SELECT name FROM clock_platform;
 SELECT count(*) FROM clock_platform p JOIN clock_sources s ON s.source = p.value
 WHERE p.name IN ('explain_analyze_source', 'other_timing_source');
-SELECT value = current_setting('server_version') AS same FROM clock_platform WHERE name = 'server_version';
+SELECT value = current_setting('server_version') AS same FROM clock_platform
+    WHERE name = 'server_version';
 
 -- the lines of the report that do not vary
 SELECT l FROM clock_report(0.01, 90) WITH ORDINALITY AS r(l, n) WHERE n <= 3;
-SELECT count(*) AS blocks FROM clock_report(0.001) AS l WHERE l = 'Observed timing durations up to 99.9900%:'
+SELECT count(*) AS blocks FROM clock_report(0.001) AS l
+    WHERE l = 'Observed timing durations up to 99.9900%:'
 HAVING count(*) NOT IN (1, 3);
 SELECT l FROM clock_report(1e-6, 12.5) AS l WHERE l ~ 'up to' LIMIT 1;
 SELECT l FROM clock_report(1) AS l LIMIT 1;

@@ -23,7 +23,8 @@ SELECT clock_cpu_skew(1, 0.01);
 
 -- the backend is unchanged and works, whatever is found on this machine
 SET client_min_messages = error;
-SELECT count(*) > 0 AS rows, min(offset_ns) = 0 OR count(*) > 1 AS first FROM clock_cpu_skew('SYSTEM', 0.01);
+SELECT count(*) > 0 AS rows, min(offset_ns) = 0 OR count(*) > 1 AS first
+    FROM clock_cpu_skew('SYSTEM', 0.01);
 SELECT count(*) > 0 AS rows FROM clock_cpu_skew(source => 'instr_time', duration => 0.000001);
 -- in a transaction that continues after an error, and in a read-only one
 BEGIN READ ONLY;
@@ -34,7 +35,8 @@ SELECT count(*) > 0 AS rows FROM clock_cpu_skew('system', 0.01);
 SELECT 1 / (count(*) - count(*)) FROM clock_cpu_skew('system', 0.01);
 ROLLBACK;
 -- twice in a statement
-SELECT count(*) > 0 AS rows FROM clock_cpu_skew('system', 0.01) AS a, clock_cpu_skew('system', 0.01) AS b;
+SELECT count(*) > 0 AS rows FROM clock_cpu_skew('system', 0.01) AS a, clock_cpu_skew('system', 0.01)
+    AS b;
 -- only members of pg_monitor may execute it
 CREATE ROLE regress_clock_skew;
 SET ROLE regress_clock_skew;

@@ -10,9 +10,11 @@ SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources) AS all_
 FROM clock_survey('{all}', duration => 0.001);
 
 -- the requested sources, each once, in the given order
-SELECT source, judged_by FROM clock_survey('{time, SYSTEM, system, monotonic_raw, Time}', duration => 0.001);
+SELECT source, judged_by FROM clock_survey('{time, SYSTEM, system, monotonic_raw, Time}',
+    duration => 0.001);
 SELECT source, judged_by FROM clock_survey('{monotonic_raw, times}', 0.001, 'system');
-SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them, count(DISTINCT source) = count(*) AS each_once
+SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them,
+    count(DISTINCT source) = count(*) AS each_once
 FROM clock_survey('{system, all}', duration => 0.001);
 
 -- the kernel's clock is the reference of the reference, if all are requested
@@ -20,11 +22,13 @@ SELECT source, judged_by FROM clock_survey(reference => 'Monotonic', duration =>
 WHERE source IN ('monotonic', 'realtime');
 
 -- properties of all clocks of a kind
-SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_ns AS as_reported, observed_hz,
+SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_ns AS as_reported,
+    observed_hz,
        strictly_monotonic
 FROM clock_survey('{realtime_coarse, monotonic_coarse, gettimeofday, times, time}', duration => 1.2)
 WHERE source NOT LIKE '%coarse';
-SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fails, stalls, backward_steps, clock
+SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fails, stalls,
+    backward_steps, clock
 FROM clock_survey('{system}', duration => 0.1);
 
 -- refused
