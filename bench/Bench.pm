@@ -200,7 +200,7 @@ sub read_queries
 		}
 		elsif ($line =~ /^-- group: (.*)/) { $group = $1; }
 		elsif (!@queries) { $tables .= $line; }
-		elsif ($line =~ /^-- (shape|set): (.*)/) { $queries[-1]{$1} = $2; }
+		elsif ($line =~ /^-- (shape|set): (.*)/) { $queries[-1]{$1} .= ($queries[-1]{$1} ne '' ? ', ' : '') . $2; }
 		elsif ($line =~ /^-- alone ([^:]+): (.*)/) { push @{ $queries[-1]{alone} }, { node => $1, text => $2 }; }
 		elsif ($line =~ /^-- (writes|parallel|outside)$/) { $queries[-1]{$1} = 1; }
 		elsif ($line !~ /^--/) { $queries[-1]{text} .= $line; }

@@ -1,11 +1,12 @@
--- Tables and queries for bench/explain and other benchmarks.  The plans of the queries have all types
--- of nodes.  read_queries() in bench/Bench.pm reads this file.
+-- Tables and queries for bench/explain and other benchmarks.  The plans of the queries have all
+-- types of nodes.  read_queries() in bench/Bench.pm reads this file.
 --
 -- The statements before the first query create the tables, in the schema clocktiming_bench.  All
 -- tables together fit into shared_buffers of 128 MB.  Each is smaller than a quarter of that.  A
--- sequential scan of a larger table would start at any block, and would not keep the table in memory.
+-- sequential scan of a larger table would start at any block, and would not keep the table in
+-- memory.
 --
--- Each query begins with lines of these forms:
+-- Each query begins with lines of these forms.  Lists may be continued by further such lines:
 --   -- query: NAME
 --   -- shape: NODE, ...    nodes that the plan must have.  NODE is [NUMBER ]TYPE[{CONDITION, ...}]:
 --                          minimum number of such nodes, node type as in EXPLAIN's JSON, and
@@ -21,7 +22,8 @@
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO fact
-	SELECT i, abs(hashint4(i)) % 26000, i / 650, abs(hashint4(i + 1000000)) % 1000000, 'note ' || i % 97
+	SELECT i, abs(hashint4(i)) % 26000, i / 650, abs(hashint4(i + 1000000)) % 1000000, 'note '
+		|| i % 97
 	FROM generate_series(1, 260000) AS i;
 ALTER TABLE fact ADD PRIMARY KEY (id);
 CREATE INDEX fact_dim ON fact (dim);
@@ -30,7 +32,8 @@ CREATE INDEX fact_val ON fact (val);
 
 CREATE TABLE dim (id integer, grp integer, name text)
 	WITH (autovacuum_enabled = off);
-INSERT INTO dim SELECT i, abs(hashint4(i)) % 100, 'dimension ' || i FROM generate_series(0, 25999) AS i;
+INSERT INTO dim SELECT i, abs(hashint4(i)) % 100, 'dimension ' || i FROM generate_series(0, 25999)
+	AS i;
 ALTER TABLE dim ADD PRIMARY KEY (id);
 CREATE INDEX dim_grp ON dim (grp);
 
@@ -45,7 +48,8 @@ INSERT INTO narrow SELECT generate_series(1, 600000);
 
 CREATE TABLE part (id integer, k integer, val integer)
 	PARTITION BY RANGE (k);
-SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
+SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES '
+	'FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
 		i, i * 1000, (i + 1) * 1000)
 	FROM generate_series(0, 7) AS i \gexec
 INSERT INTO part SELECT i, abs(hashint4(i)) % 8000, i % 1000 FROM generate_series(1, 320000) AS i;
@@ -85,7 +89,8 @@ CREATE FOREIGN TABLE foreign_file (id integer, val integer, note text)
 
 CREATE TABLE part_too (id integer, k integer, val integer)
 	PARTITION BY RANGE (k);
-SELECT format('CREATE TABLE part_too_%s PARTITION OF part_too FOR VALUES FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
+SELECT format('CREATE TABLE part_too_%s PARTITION OF part_too FOR VALUES '
+	'FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
 		i, i * 1000, (i + 1) * 1000)
 	FROM generate_series(0, 7) AS i \gexec
 INSERT INTO part_too SELECT i, i, i % 1000 FROM generate_series(0, 7999) AS i;
@@ -107,13 +112,17 @@ CREATE FUNCTION half_read(n integer) RETURNS integer LANGUAGE plpgsql AS
 
 -- foreign tables on the same server
 CREATE EXTENSION postgres_fdw;
-SELECT format('CREATE SERVER loopback_%s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L, async_capable %L)',
-		i, split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), CASE WHEN i > 0 THEN 'on' ELSE 'off' END)
+SELECT format('CREATE SERVER loopback_%s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, '
+	'port %L, dbname %L, async_capable %L)',
+		i, split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'),
+			current_database(), CASE WHEN i > 0 THEN 'on' ELSE 'off' END)
 	FROM generate_series(0, 2) AS i \gexec
-SELECT format('CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_%s OPTIONS (user %L)', i, current_user)
+SELECT format('CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_%s OPTIONS (user %L)', i,
+	current_user)
 	FROM generate_series(0, 2) AS i \gexec
 CREATE FOREIGN TABLE there (id integer, val integer)
-	SERVER loopback_0 OPTIONS (schema_name 'clocktiming_bench', table_name 'remote', batch_size '100');
+	SERVER loopback_0 OPTIONS (schema_name 'clocktiming_bench', table_name 'remote',
+		batch_size '100');
 CREATE FOREIGN TABLE fact_there (id integer, val integer)
 	SERVER loopback_0 OPTIONS (schema_name 'clocktiming_bench', table_name 'fact');
 CREATE FOREIGN TABLE fact_async (id integer, val integer)
@@ -121,7 +130,8 @@ CREATE FOREIGN TABLE fact_async (id integer, val integer)
 CREATE FOREIGN TABLE narrow_async (id integer)
 	SERVER loopback_2 OPTIONS (schema_name 'clocktiming_bench', table_name 'narrow');
 
-VACUUM (FREEZE, ANALYZE) fact, dim, small, narrow, part, part_too, tree, written, target, looked_up, keyed, remote;
+VACUUM (FREEZE, ANALYZE) fact, dim, small, narrow, part, part_too, tree, written, target, looked_up,
+	keyed, remote;
 ANALYZE foreign_file, there, fact_there, fact_async, narrow_async;
 CHECKPOINT;
 
@@ -178,7 +188,8 @@ SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim BETWEEN 1000 
 -- query: bitmap scan, BitmapOr
 -- shape: Bitmap Heap Scan, BitmapOr, 3 Bitmap Index Scan
 -- set: enable_seqscan = off, enable_indexscan = off
-SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 200000 OR dim BETWEEN 1000 AND 6000 OR day BETWEEN 100 AND 110
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 200000 OR dim BETWEEN 1000 AND 6000
+	OR day BETWEEN 100 AND 110
 
 -- query: sample scan
 -- shape: Sample Scan
@@ -194,7 +205,8 @@ SELECT sum(s) FROM dim, squares(dim.id % 4) AS s
 
 -- query: Values
 -- shape: Nested Loop, Values Scan{Actual Loops>10000}
-SELECT count(*) FROM generate_series(1, 50000) AS i, LATERAL (VALUES (i), (i + 1), (7), (8)) AS v (x) WHERE x > 5
+SELECT count(*) FROM generate_series(1, 50000) AS i, LATERAL (VALUES (i), (i + 1), (7), (8))
+	AS v (x) WHERE x > 5
 
 -- query: rows handed out
 -- shape: Seq Scan{Actual Rows=260000}
@@ -222,17 +234,20 @@ SELECT count(*) FROM dim FULL JOIN fact ON fact.id = dim.id
 -- query: hash anti join
 -- shape: Hash Join
 -- set: enable_mergejoin = off, enable_nestloop = off
-SELECT count(*) FROM fact WHERE NOT EXISTS (SELECT FROM dim WHERE dim.id = fact.dim AND dim.grp < 50)
+SELECT count(*) FROM fact WHERE NOT EXISTS (SELECT FROM dim WHERE dim.id = fact.dim
+	AND dim.grp < 50)
 
 -- query: merge join
 -- shape: Merge Join, 2 Index Scan
--- set: enable_hashjoin = off, enable_nestloop = off, enable_sort = off, enable_seqscan = off, enable_bitmapscan = off
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_sort = off, enable_seqscan = off
+-- set: enable_bitmapscan = off
 -- alone Merge Join: SELECT fact.val, small.x FROM fact JOIN small ON small.id = fact.day
 SELECT sum(fact.val + small.x) FROM fact JOIN small ON small.id = fact.day
 
 -- query: merge join of sorts
 -- shape: Merge Join, 2 Sort
--- set: enable_hashjoin = off, enable_nestloop = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_indexscan = off
+-- set: enable_indexonlyscan = off, enable_bitmapscan = off
 SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 80000
 
 -- query: nested loop, index scan
@@ -242,7 +257,8 @@ SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40
 
 -- query: nested loop, lookups
 -- shape: Nested Loop, Index Only Scan{Actual Loops>50000}
--- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off, enable_material = off
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
+-- set: enable_material = off
 SELECT count(*) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 60000
 
 -- query: nested loop, Memoize
@@ -257,10 +273,12 @@ SELECT count(*) FROM small AS a, small AS b WHERE a.id + b.id > 1000 AND a.x <> 
 
 -- query: nested loop of aggregates
 -- shape: Nested Loop, Aggregate{Actual Loops>3000}
-SELECT sum(s.n) FROM small, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.day = small.id % 400 AND val > small.x) AS s
+SELECT sum(s.n) FROM small, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.day = small.id % 400
+	AND val > small.x) AS s
 	WHERE small.id <= 300
 	UNION ALL
-SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s WHERE dim.grp < 15
+SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s
+	WHERE dim.grp < 15
 
 -- Sorting, grouping, windows
 -- group: sorts
@@ -269,7 +287,8 @@ SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim
 -- shape: Aggregate, Sort{Sort Space Type=Memory}
 -- set: enable_indexscan = off, enable_indexonlyscan = off
 -- alone Sort: SELECT id, dim, note, val FROM fact ORDER BY val
-SELECT max(id), max(dim), max(note) FROM (SELECT id, dim, note, val FROM fact ORDER BY val OFFSET 0) AS s
+SELECT max(id), max(dim), max(note) FROM (SELECT id, dim, note, val FROM fact ORDER BY val OFFSET 0)
+	AS s
 
 -- query: sort of text
 -- shape: Sort{Sort Space Type=Memory}, Seq Scan
@@ -291,7 +310,8 @@ SELECT count(*) FROM (SELECT dim, count(*), sum(val) FROM fact GROUP BY dim) AS 
 
 -- query: HashAggregate, spilling
 -- shape: Aggregate{Strategy=Hashed, HashAgg Batches>1}
--- set: work_mem = '512kB', enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+-- set: work_mem = '512kB', enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off
+-- set: enable_bitmapscan = off
 SELECT count(*) FROM (SELECT dim, count(*), sum(val) FROM fact GROUP BY dim OFFSET 0) AS s
 
 -- query: GroupAggregate
@@ -307,11 +327,13 @@ SELECT id, val, sum(val) OVER (PARTITION BY day ORDER BY id) FROM fact WHERE day
 -- query: WindowAgg over sort
 -- shape: WindowAgg, Sort
 -- set: enable_indexscan = off, enable_indexonlyscan = off, enable_incremental_sort = off
-SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS r FROM fact WHERE id < 80000) AS s
+SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS r FROM fact
+	WHERE id < 80000) AS s
 
 -- query: DISTINCT
 -- shape: Unique, Sort
--- set: enable_hashagg = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+-- set: enable_hashagg = off, enable_indexscan = off, enable_indexonlyscan = off
+-- set: enable_bitmapscan = off
 SELECT DISTINCT dim FROM fact WHERE id < 120000
 
 -- Subqueries
@@ -319,7 +341,8 @@ SELECT DISTINCT dim FROM fact WHERE id < 120000
 
 -- query: SubPlan
 -- shape: Aggregate{Parent Relationship=SubPlan, Actual Loops>5000}
-SELECT count(*) FROM dim WHERE id < 6000 AND (SELECT max(val) FROM fact WHERE fact.dim = dim.id) > 900000
+SELECT count(*) FROM dim WHERE id < 6000 AND (SELECT max(val) FROM fact WHERE fact.dim = dim.id) >
+	900000
 
 -- query: SubPlan, hashed
 -- shape: Seq Scan{Actual Rows>10000}, Seq Scan{Parent Relationship=SubPlan}
@@ -362,7 +385,8 @@ SELECT count(*) FROM part WHERE val > 10 AND k > (SELECT max(x) * 15 FROM small)
 -- query: Append, pruned by loop
 -- shape: Nested Loop, Append{Actual Loops>100}, Index Scan
 -- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
-SELECT sum(part.val) FROM small JOIN part ON part.k = small.x * 70 AND part.id BETWEEN small.id * 200 AND small.id * 200 + 6000
+SELECT sum(part.val) FROM small JOIN part ON part.k = small.x * 70
+	AND part.id BETWEEN small.id * 200 AND small.id * 200 + 6000
 	WHERE small.id <= 500
 
 -- query: Merge Append
@@ -372,7 +396,8 @@ SELECT sum(val) FROM (SELECT * FROM part ORDER BY id OFFSET 0) AS s
 
 -- query: UNION
 -- shape: Append, Aggregate{Strategy=Hashed}
--- set: enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+-- set: enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off
+-- set: enable_bitmapscan = off
 SELECT dim FROM fact WHERE id < 80000 UNION SELECT id + 13000 FROM dim
 
 -- query: SetOp
@@ -436,7 +461,8 @@ SELECT sum(val) FROM fact TABLESAMPLE system (60) REPEATABLE (7)
 
 -- query: functions side by side
 -- shape: Function Scan{Rows Removed by Filter>50000}
-SELECT count(*) FROM ROWS FROM (generate_series(1, 150000), generate_series(1, 100000)) AS r (a, b) WHERE a % 3 = 0
+SELECT count(*) FROM ROWS FROM (generate_series(1, 150000), generate_series(1, 100000)) AS r (a, b)
+	WHERE a % 3 = 0
 
 -- query: cursors in a function
 -- shape: Seq Scan
@@ -444,18 +470,22 @@ SELECT half_read(id) FROM small
 
 -- query: Memoize, evictions
 -- shape: Nested Loop, Memoize{Cache Evictions>10000}
--- set: enable_hashjoin = off, enable_mergejoin = off, enable_material = off, enable_bitmapscan = off, work_mem = '256kB', hash_mem_multiplier = 1
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_material = off
+-- set: enable_bitmapscan = off, work_mem = '256kB', hash_mem_multiplier = 1
 SELECT sum(dim.grp) FROM looked_up JOIN dim ON dim.id = looked_up.k
 
 -- query: hash join, more batches
 -- shape: Hash Join, Hash{Original Hash Batches=1, Hash Batches>1}
--- set: enable_mergejoin = off, enable_nestloop = off, work_mem = '256kB', enable_indexscan = off, enable_bitmapscan = off
-SELECT sum(fact.val) FROM fact JOIN (SELECT * FROM dim WHERE id + 1 > 0 AND id + 2 > 0 AND id + 3 > 0 AND id + 4 > 0 AND id + 5 > 0) AS d
+-- set: enable_mergejoin = off, enable_nestloop = off, work_mem = '256kB', enable_indexscan = off
+-- set: enable_bitmapscan = off
+SELECT sum(fact.val) FROM fact JOIN (SELECT * FROM dim WHERE id + 1 > 0 AND id + 2 > 0
+	AND id + 3 > 0 AND id + 4 > 0 AND id + 5 > 0) AS d
 	ON d.id = fact.dim
 
 -- query: merge join, mark and restore
 -- shape: Merge Join, Sort{Actual Rows>100000}
--- set: enable_hashjoin = off, enable_nestloop = off, enable_material = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_material = off, enable_indexscan = off
+-- set: enable_indexonlyscan = off, enable_bitmapscan = off
 SELECT count(*) FROM dim JOIN small ON small.x = dim.grp WHERE dim.id < 20000
 
 -- query: partitionwise join
@@ -482,18 +512,21 @@ SELECT count(*) FROM fact_there WHERE id < 60000 AND val + (random() * 0)::integ
 
 -- query: foreign scans, asynchronous
 -- shape: Append, 2 Foreign Scan{Async Capable=1}
-SELECT count(id) FROM (SELECT id FROM fact_async UNION ALL SELECT id FROM narrow_async) AS s WHERE id < 60000
+SELECT count(id) FROM (SELECT id FROM fact_async UNION ALL SELECT id FROM narrow_async) AS s
+	WHERE id < 60000
 
 -- query: MERGE
 -- shape: ModifyTable{Operation=Merge, Tuples Inserted>1000, Tuples Updated>1000}
 -- writes
-MERGE INTO keyed USING (SELECT id, val FROM fact WHERE id BETWEEN 5000 AND 15000) AS f ON f.id = keyed.id
+MERGE INTO keyed USING (SELECT id, val FROM fact WHERE id BETWEEN 5000 AND 15000)
+	AS f ON f.id = keyed.id
 	WHEN MATCHED THEN UPDATE SET val = f.val WHEN NOT MATCHED THEN INSERT VALUES (f.id, f.val)
 
 -- query: ON CONFLICT
 -- shape: ModifyTable{Operation=Insert, Conflicting Tuples>1000, Tuples Inserted>1000}
 -- writes
-INSERT INTO keyed SELECT id, val FROM fact WHERE id BETWEEN 5000 AND 15000 ON CONFLICT (id) DO UPDATE SET val = excluded.val
+INSERT INTO keyed SELECT id, val FROM fact WHERE id BETWEEN 5000
+	AND 15000 ON CONFLICT (id) DO UPDATE SET val = excluded.val
 
 -- query: FOR UPDATE
 -- shape: LockRows, Seq Scan
@@ -558,7 +591,8 @@ SELECT id FROM fact WHERE val % 10 = 0
 SELECT id FROM fact WHERE val % 10 = 0
 
 -- query: workers that do not start
--- shape: Gather{Workers Planned=2, Workers Launched=0}, Seq Scan{Parallel Aware=1, Rows Removed by Filter>10000}
+-- shape: Gather{Workers Planned=2, Workers Launched=0}
+-- shape: Seq Scan{Parallel Aware=1, Rows Removed by Filter>10000}
 -- set: max_parallel_workers = 0
 -- parallel
 SELECT id FROM fact WHERE val % 10 = 0
@@ -581,16 +615,20 @@ SELECT id, val FROM fact WHERE val % 3 = 0 ORDER BY id
 SELECT id FROM fact WHERE val % 10 = 0 LIMIT 20000
 
 -- query: finalized groups
--- shape: Aggregate{Partial Mode=Finalize}, Gather Merge{Workers Launched=2}, Aggregate{Partial Mode=Partial}
+-- shape: Aggregate{Partial Mode=Finalize}, Gather Merge{Workers Launched=2}
+-- shape: Aggregate{Partial Mode=Partial}
 -- set: enable_indexscan = off, enable_bitmapscan = off
 -- parallel
 SELECT day, sum(val), max(note) FROM fact WHERE val > 300000 GROUP BY day
 
 -- query: parallel hash join, filters
--- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=1}, 2 Seq Scan{Rows Removed by Filter>1000}
--- set: enable_mergejoin = off, enable_nestloop = off, enable_indexscan = off, enable_bitmapscan = off
+-- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=1}
+-- shape: 2 Seq Scan{Rows Removed by Filter>1000}
+-- set: enable_mergejoin = off, enable_nestloop = off, enable_indexscan = off
+-- set: enable_bitmapscan = off
 -- parallel
-SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100000 AND fact.val < 800000
+SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100000
+	AND fact.val < 800000
 
 -- query: parallel hash join, batches
 -- shape: Gather{Workers Launched=2}, Hash{Parallel Aware=1, Hash Batches>1}
@@ -599,7 +637,8 @@ SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE o
 SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100
 
 -- query: hash join in each process
--- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=0}, Hash{Parallel Aware=0, Actual Loops=3}
+-- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=0}
+-- shape: Hash{Parallel Aware=0, Actual Loops=3}
 -- set: enable_mergejoin = off, enable_nestloop = off, enable_parallel_hash = off
 -- parallel
 SELECT sum(fact.val) FROM fact JOIN small ON small.id = fact.day WHERE fact.val > 200000
@@ -608,7 +647,8 @@ SELECT sum(fact.val) FROM fact JOIN small ON small.id = fact.day WHERE fact.val 
 -- shape: Gather{Workers Launched=2}, Nested Loop, Index Scan{Actual Loops>5000}
 -- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
 -- parallel
-SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40 AND fact.val > 300000
+SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40
+	AND fact.val > 300000
 
 -- query: parallel bitmap scan
 -- shape: Gather{Workers Launched=2}, Bitmap Heap Scan{Parallel Aware=1}
@@ -634,7 +674,9 @@ SELECT sum(part.val) FROM part JOIN part_too USING (k) WHERE part.val > 100
 SELECT k, sum(val) FROM part WHERE val > 100 GROUP BY k
 
 -- query: rescans of Gather
--- shape: Nested Loop, Gather{Workers Launched=2, Actual Loops=5}, Seq Scan{Rows Removed by Filter>10000}
+-- shape: Nested Loop, Gather{Workers Launched=2, Actual Loops=5}
+-- shape: Seq Scan{Rows Removed by Filter>10000}
 -- set: enable_material = off, enable_hashjoin = off, enable_mergejoin = off
 -- parallel
-SELECT count(*) FROM (VALUES (1), (2), (3), (4), (5)) AS v (x) LEFT JOIN (SELECT id FROM fact WHERE val % 50 = 0 OFFSET 0) AS f ON f.id > v.x
+SELECT count(*) FROM (VALUES (1), (2), (3), (4), (5)) AS v (x) LEFT JOIN (SELECT id FROM fact
+	WHERE val % 50 = 0 OFFSET 0) AS f ON f.id > v.x

@@ -92,7 +92,7 @@ find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{^\./(?:build|tmp_check|results|\.git)$};
 			push @wrapped, substr($_, 2) if /\.(?:[ch]|md)$/ && !m{$generated};
 		} }, '.');
-push @wrapped, glob('sql/src/*.sql portable/src/*.sql portable/frame/*.sql test/*/*.sql tools/*.sql');
+push @wrapped, glob('sql/src/*.sql portable/src/*.sql portable/frame/*.sql test/*/*.sql tools/*.sql bench/*.sql');
 is(join(' ', map { wide_lines($_) } sort @wrapped), '',
 	"no line of C, SQL or Markdown exceeds $most_columns columns");
 
