@@ -2423,9 +2423,11 @@ BEGIN
         most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
         IF setting LIKE 'auto_explain%' THEN
             -- the cost if the active sessions did nothing but call plan nodes
-            most_cpu_percent := greatest(cpu_percent,
-                round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes * share
-                       * op_ns / least_call_ns)::numeric, 4));
+            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes
+                                       * share * op_ns / least_call_ns)::numeric, 4);
+            IF cpu_percent > most_cpu_percent THEN
+                most_cpu_percent := cpu_percent;
+            END IF;
         END IF;
         operations_per_s := round((rate * share)::numeric, 3);
         operation_ns := round(op_ns::numeric, 2);

@@ -166,7 +166,10 @@ short_line(const char *line, int depth)
 	for (const char *c = end; c > line; c--)
 	{
 		if (starts_with(c, " (actual rows=") || starts_with(c, " (never executed)"))
+		{
 			end = c;
+			break;
+		}
 	}
 	return psprintf("%*s%.*s", 2 * depth, "", (int) (end - line), line);
 }

@@ -160,6 +160,19 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
     WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
+-- The upper bound of calls follows from the active time, and is unknown without it. It is not below
+-- the estimate.
+SET LOCAL max_parallel_workers_per_gather = 1;
+SELECT is(array_agg(w.most_cpu_percent ORDER BY c.n), ARRAY[NULL, 400.0000, 8000.0000],
+    'upper bounds for calls of plan nodes')
+FROM (VALUES (1, NULL, 1e6), (2, 500, 1e6), (3, 500, 2e9)) AS c (n, active, calls),
+     internal_clock_works(jsonb_build_object('active ms', jsonb_build_object('per_s', c.active),
+                                             'calls of plan nodes', jsonb_build_object('total', 1,
+                                                 'per_s', c.calls)),
+                          true, '{"timing_ns": 40}') AS w
+WHERE w.setting = 'auto_explain.log_timing';
+RESET max_parallel_workers_per_gather;
+
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
 -- server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
