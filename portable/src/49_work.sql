@@ -156,9 +156,9 @@ DECLARE
     sample_rate CONSTANT double precision :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
-    -- count(*) over a cross join (doc/benchmarks.md, "clock_impact").
+    -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Number of processes of a parallel query.  Only the leader's active time is counted.
+    -- Largest number of processes of a Gather.  active_time counts only leaders.
     processes CONSTANT double precision :=
         current_setting('max_parallel_workers_per_gather')::int + 1;
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
@@ -380,7 +380,8 @@ CREATE FUNCTION @extschema@.internal_clock_timing_advice(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    -- Calls of plan nodes are estimated by the rows that scans found.  Joins can multiply them.
+    -- Whether cpu_percent may be on the wrong side of 1.  Joins can multiply the calls of plan
+    -- nodes, which are estimated by scanned rows.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
@@ -391,7 +392,7 @@ BEGIN
     IF most_cpu_percent < 1 THEN
         RETURN 'may stay on';
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- At this rate, the upper bound is 1 %.  Rounded down to one digit.
+        -- rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
                                 '1')::numeric / most_cpu_percent;
         RETURN format('with sample_rate <= %s',

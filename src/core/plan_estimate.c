@@ -366,9 +366,9 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 }
 
 /*
- * Sets the share s = S / W of a self time S in the whole time W, and its margin.  With errors dS
- * and dW, the error of the share is ds = (dS - s dW) / W.  W is measured, so only the cost of
- * timing makes it uncertain.  This error has the same sign in dS and dW.  The margin assumes that
+ * Sets the share s = S / W of a self time S in the whole time W (base_ns), and its margin.  With
+ * errors dS and dW, the error of the share is ds = (dS - s dW) / W.  W is measured, except below a
+ * Gather, so only the cost of timing makes it uncertain.  This error has the same sign in dS and dW.  The margin assumes that
  * the two are independent, and so is rather too large.
  */
 static void
@@ -438,9 +438,9 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 }
 
 /*
- * Subtracts from a Gather's self time the time in which the leader slept, because it waited for
- * its workers.  Sets base_ns so that the shares of all nodes add up to 100 %: it excludes these
- * waits, and below a Gather it contains the processes' mean time instead of the leader's.
+ * Subtracts the leader's sleep from the self times of Gathers, in proportion and at most
+ * completely: it is assumed to be a wait for workers.  Sets base_ns, so that the shares of all
+ * nodes add up to 100 %.
  */
 static void
 take_off_waits(PlanEstimate *plan)

@@ -80,8 +80,7 @@ typedef struct NodeEstimate
 	double		total_margin_ns;
 	double		self_ns;		/* time without the nodes below */
 	double		self_margin_ns;
-	double		waited_ns;		/* gathers: the leader waited for its workers;
-								 * not in self_ns */
+	double		waited_ns;		/* Gather: wait for workers, not in self_ns */
 	double		total_cost_margin_ns;	/* margin due to errors of costs only */
 	double		self_cost_margin_ns;	/* margin due to errors of costs only */
 	double		total_stddev_ns;	/* stddev over several runs, else NAN */
@@ -134,8 +133,7 @@ typedef struct PlanEstimate
 	bool		as_it_is;		/* totals are not made to add up */
 	double		run_ns;			/* measured time of the run */
 	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		slept_ns;		/* part of run_ns: the leader waited for
-								 * something else than a CPU */
+	double		slept_ns;		/* part of run_ns: waits, except for a CPU */
 	double		besides_ns;		/* part of run_ns: cost of trigger timing etc. */
 	double		outside_ns;		/* time outside of the root's calls, or NAN */
 	double		outside_variance;	/* variance of outside_ns */
@@ -144,7 +142,8 @@ typedef struct PlanEstimate
 	double		root_estimate_ns;	/* estimate of run_ns, from sampled calls */
 	double		rare_ns;		/* largest rare_ns of the leader's records */
 	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
-	double		base_ns;		/* shares are percentages of it */
+	double		base_ns;		/* denominator of shares: whole_ns without
+								 * waited_ns, with mean times below Gathers */
 } PlanEstimate;
 
 /* Returns whether the self time is less than its margin, unless both are negligible. */

@@ -259,7 +259,10 @@ add_off_ticks(QueryTiming *query, double ticks)
 	}
 }
 
-/* Returns how many ns other processes used the CPU since the previous call of ask_usage(). */
+/*
+ * Returns how many ns other processes used the CPU since the previous call of ask_usage().  Adds
+ * the time of other waits to slept_ns.
+ */
 static double
 ask_usage(QueryTiming *query)
 {

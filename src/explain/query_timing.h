@@ -296,8 +296,7 @@ typedef struct QueryTiming
 	uint64		asked_ticks;	/* part of off_ticks: time to ask the kernel */
 	uint64		long_off_ticks; /* part of off_ticks: long gaps */
 	double		preempted_ns;	/* time of other processes */
-	double		slept_ns;		/* time of waiting for something else than a
-								 * CPU */
+	double		slept_ns;		/* time of waits, except for a CPU */
 	CpuUsage	usage;			/* latest answer of the kernel about CPU usage */
 	uint64		usage_ns;		/* time of that answer */
 	uint64		start_ns;		/* start of the run, by reference_ns() */
