@@ -368,8 +368,8 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 /*
  * Sets the share s = S / W of a self time S in the whole time W (base_ns), and its margin.  With
  * errors dS and dW, the error of the share is ds = (dS - s dW) / W.  W is measured, except below a
- * Gather, so only the cost of timing makes it uncertain.  This error has the same sign in dS and dW.  The margin assumes that
- * the two are independent, and so is rather too large.
+ * Gather, so only the cost of timing makes it uncertain.  This error has the same sign in dS and
+ * dW.  The margin assumes that the two are independent, and so is rather too large.
  */
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
