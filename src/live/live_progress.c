@@ -26,6 +26,12 @@
 #include "compat.h"
 #include "live/live_progress.h"
 
+/*
+ * Least time, in us, for which counters that began late must have counted.  In the first 50 ms, the
+ * nodes that worked may not be those that will take the time.
+ */
+#define LEAST_COUNTED	500000
+
 /* Least share of a node's work from which the time of the rest is extrapolated. */
 #define TELLING_SHARE	0.02
 
@@ -420,7 +426,9 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		left_ns += ns * (1 - p->work);
 		done_ns += isnan(counts->self_ns) ? ns * work : self_ns;
 	}
-	if (walk.reason == NULL && (timed_cost <= 0 || done_ns <= 0))
+	if (walk.reason == NULL &&
+		(timed_cost <= 0 || done_ns <= 0 ||
+		 (header->late && header->as_of - header->since < LEAST_COUNTED)))
 		walk.reason = gettext_noop("too little is done");
 	else if (walk.reason == NULL && left_ns <= 0)
 		walk.reason = gettext_noop("the plan is done but for its last rows");

@@ -54,14 +54,17 @@ is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live
 
 # If the counters begin during the execution, progress is derived from the position of a scan. In
 # this test, counting begins at half of the table. progress() is called when a tenth of the table
-# has been counted, and four tenths remain.
+# has been counted, and four tenths remain. Before, it is called when the counters have counted for a
+# short time.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS $$
 		SELECT concat_ws(', ', (remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of)) / extract(epoch FROM as_of - since) BETWEEN 1.2 AND 8, reason)
 		FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
 my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interval = 0; SET clocktiming.live_after = 200; SET clocktiming.live_late_only = on;';
-my $at = q{CASE WHEN i = 50000 THEN pg_sleep(0.3)::text WHEN i = 60000 THEN progress() END};
+my $at = q{CASE WHEN i = 50000 THEN pg_sleep(0.3)::text WHEN i = 55000 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN progress() END};
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'remaining time of a scan');
+(my $soon = $at) =~ s/60000/54000/;
+is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little is done', 'remaining time just after the counters began');
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
