@@ -319,8 +319,8 @@ explain_disturbed(const PlanEstimate *plan)
 
 	initStringInfo(&text);
 	if (preempted_percent(plan) >= MUCH_PREEMPTED)
-		appendStringInfo(&text, "%.0f %% of %.1f ms waiting for a CPU",
-						 preempted_percent(plan), plan->run_ns / 1e6);
+		appendStringInfo(&text, "%.1f of %.1f ms waiting for a CPU",
+						 plan->preempted_ns / 1e6, plan->run_ns / 1e6);
 	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
 		add(&text, ", ", psprintf("%.1f ms in a few long calls, or in gaps between timed calls",
 								  plan->rare_ns / 1e6));
