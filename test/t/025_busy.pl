@@ -45,7 +45,7 @@ like($text, qr/^Time: .*, others had the processor for \d+\.\d{3} ms$/m, 'text: 
 like($text, qr/^Clock Disturbed: \d+\.\d of \d+\.\d ms waiting for a CPU; run it again when the server is calmer$/m,
 	'text: how much of the run, and what to do') or diag $text;
 my ($waited_ms, $run_ms) = $text =~ /^Clock Disturbed: ([\d.]+) of ([\d.]+) ms/m;
-cmp_ok($waited_ms / $run_ms, '>=', 0.8, 'text: most of the run') or diag $text;
+cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run') or diag $text;
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
 cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: how much of the run');
 cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
