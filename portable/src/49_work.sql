@@ -339,7 +339,7 @@ BEGIN
         operations := (counted ->> 'total')::double precision;
         most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
         IF setting LIKE 'auto_explain%' THEN
-            -- the cost if the active sessions did nothing but call plan nodes
+            -- cost of sessions that call plan nodes during all of their active time
             most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes
                                        * share * op_ns / least_call_ns)::numeric, 4);
             IF cpu_percent > most_cpu_percent THEN

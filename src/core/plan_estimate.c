@@ -374,18 +374,18 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 {
-	double		whole_ns = plan->base_ns * fmax(node->processes, 1);
+	double		base_ns = plan->base_ns * fmax(node->processes, 1);
 	double		share;
 
-	if (whole_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
+	if (base_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
 	{
 		node->share_percent = node->share_margin_percent = NAN;
 		return;
 	}
-	share = node->self_ns / whole_ns;
+	share = node->self_ns / base_ns;
 	node->share_percent = 100 * share;
-	node->share_margin_percent = 100 * hypot(node->self_margin_ns / whole_ns,
-											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns *
+	node->share_margin_percent = 100 * hypot(node->self_margin_ns / base_ns,
+											 COST_UNCERTAINTY * plan->overhead_ns / plan->base_ns *
 											 share);
 }
 
@@ -451,7 +451,7 @@ take_off_waits(PlanEstimate *plan)
 	plan->base_ns = plan->whole_ns;
 	for (int i = 0; i < plan->nnodes; i++)
 		gathers_ns += plan->nodes[i].gathers ? plan->nodes[i].self_ns : 0;
-	waited = fmin(ratio(plan->slept_ns, gathers_ns), 1);
+	waited = ratio(plan->slept_ns, gathers_ns);
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];

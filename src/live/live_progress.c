@@ -27,8 +27,8 @@
 #include "live/live_progress.h"
 
 /*
- * Least time, in us, for which counters that began late must have counted.  In the first 50 ms, the
- * nodes that worked may not be those that will take the time.
+ * Least counting time, in us, from which counters that began late are extrapolated.  An estimate
+ * after 50 ms ended the query 8 s too early: the node with most of the work had hardly begun.
  */
 #define LEAST_COUNTED	500000
 

@@ -90,7 +90,7 @@ foreach my $plan (@plans)
 	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $server), $settings);
 }
 
-# The planner's estimate is for a loop.
+# The view multiplies the planner's estimate, which is for one loop, by the number of loops.
 $cluster->while_waiting('SELECT hold(g * 1000 + i, 3300) FROM generate_series(1, 5) g, a', sub {
 	is($cluster->query("SELECT loops, estimated_rows $rows AND level = 0 AND node_type LIKE '%Materialize'"), '3|3000', 'estimated rows of the loops that have begun');
 });

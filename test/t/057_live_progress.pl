@@ -54,8 +54,8 @@ is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live
 
 # If the counters begin during the execution, progress is derived from the position of a scan. In
 # this test, counting begins at half of the table. progress() is called when a tenth of the table
-# has been counted, and four tenths remain. Before, it is called when the counters have counted for a
-# short time.
+# has been counted, and four tenths remain. A second query calls it before the counters have counted
+# for half a second, when no time is extrapolated.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS $$
 		SELECT concat_ws(', ', (remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of)) / extract(epoch FROM as_of - since) BETWEEN 1.2 AND 8, reason)
