@@ -1594,7 +1594,6 @@ DECLARE
     scale_deviation double precision;
     note text;
     pattern text;
-    is_unknown boolean;
     margin double precision;
     self_margin double precision;
     nodes jsonb := '[]';
@@ -1860,7 +1859,6 @@ BEGIN
             + (cost_deviation * (inside * calls[i] / processes[i]
                                  + (each - inside) * children_cost[i])) ^ 2);
         margin := least(margin, greatest(whole, total[i]));
-        is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
             CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1)
@@ -1869,7 +1867,6 @@ BEGIN
             note := 'not timed';
             total[i] := NULL; margin := NULL;
             self := NULL; self_margin := NULL;
-            is_unknown := false;
         END IF;
         nodes := nodes || jsonb_build_array(jsonb_build_object(
             'depth', depth[i], 'line', lines[i], 'type', type[i],
@@ -1882,10 +1879,9 @@ BEGIN
                  ELSE 0 END,
             'total_ms', total[i], 'total_margin_ms', margin,
             'self_ms', self, 'self_margin_ms', self_margin,
-            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
-            'share_margin_percent',
-            CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
-            'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
+            'share_percent', 100 * self / nullif(whole, 0),
+            'share_margin_percent', 100 * self_margin / nullif(whole, 0),
+            'removed_ms', shown[i] - total[i], 'note', note));
     END LOOP;
     RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
         'estimate_ms', shown[1], 'runs', cardinality(plain),
@@ -1972,16 +1968,26 @@ AS $body$
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           nullif(pg_catalog.concat_ws(', ', x ->> 'note',
-               CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
+           -- The largest share is that of a node whose upper limit is not below the lower limit
+           -- of any other.
+           nullif(pg_catalog.concat_ws(', ',
+               CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
+                    THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
+                                   OVER () = 1
+                              THEN 'takes the most time' ELSE 'may take the most time' END
+               END, x ->> 'note'), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
-             pg_catalog.current_setting('search_path')) AS e,
-         pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
+    FROM (SELECT e, x, n,
+                 (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
+                 pg_catalog.max((x ->> 'share_percent')::float8
+                     - (x ->> 'share_margin_percent')::float8) OVER () AS lower
+          FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
+                   pg_catalog.current_setting('search_path')) AS e,
+               pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
@@ -2021,14 +2027,12 @@ BEGIN
                     round(((node ->> 'total_ms')::double precision
                            * (node ->> 'processes')::double precision / loops)::numeric, 3)));
                 pending := format(
-                    '%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
+                    '%sClock: total %s +/- %s ms, self %s +/- %s ms%s, %s of %s calls timed%s',
                     repeat(' ', CASE WHEN n = 1 THEN 2 ELSE position('-> ' IN line) + 5 END),
                     round((node ->> 'total_ms')::numeric, 3),
                     round((node ->> 'total_margin_ms')::numeric, 3),
-                    CASE WHEN (node ->> 'unknown')::boolean THEN 'unknown (' END,
                     round((node ->> 'self_ms')::numeric, 3),
                     round((node ->> 'self_margin_ms')::numeric, 3),
-                    CASE WHEN (node ->> 'unknown')::boolean THEN ')' END,
                     ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- '
                         || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
@@ -2105,11 +2109,7 @@ BEGIN
                     || ', "Clock Self Percent Margin": '
                     || round((node ->> 'share_margin_percent')::numeric, 1) || ',',
                 node ->> 'calls', node ->> 'calls',
-                ' "Clock Note": '
-                    || to_json(nullif(concat_ws(', ', node ->> 'note',
-                           CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END),
-                       ''))
-                    || ',');
+                ' "Clock Note": ' || to_json(node ->> 'note') || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
             lines := lines || format(
                 '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, '

@@ -65,7 +65,6 @@ DECLARE
     scale_deviation double precision;
     note text;
     pattern text;
-    is_unknown boolean;
     margin double precision;
     self_margin double precision;
     nodes jsonb := '[]';
@@ -331,7 +330,6 @@ BEGIN
             + (cost_deviation * (inside * calls[i] / processes[i]
                                  + (each - inside) * children_cost[i])) ^ 2);
         margin := least(margin, greatest(whole, total[i]));
-        is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
             CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1)
@@ -340,7 +338,6 @@ BEGIN
             note := 'not timed';
             total[i] := NULL; margin := NULL;
             self := NULL; self_margin := NULL;
-            is_unknown := false;
         END IF;
         nodes := nodes || jsonb_build_array(jsonb_build_object(
             'depth', depth[i], 'line', lines[i], 'type', type[i],
@@ -353,10 +350,9 @@ BEGIN
                  ELSE 0 END,
             'total_ms', total[i], 'total_margin_ms', margin,
             'self_ms', self, 'self_margin_ms', self_margin,
-            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
-            'share_margin_percent',
-            CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
-            'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
+            'share_percent', 100 * self / nullif(whole, 0),
+            'share_margin_percent', 100 * self_margin / nullif(whole, 0),
+            'removed_ms', shown[i] - total[i], 'note', note));
     END LOOP;
     RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
         'estimate_ms', shown[1], 'runs', cardinality(plain),

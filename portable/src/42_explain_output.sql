@@ -26,16 +26,26 @@ AS $body$
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           nullif(pg_catalog.concat_ws(', ', x ->> 'note',
-               CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
+           -- The largest share is that of a node whose upper limit is not below the lower limit
+           -- of any other.
+           nullif(pg_catalog.concat_ws(', ',
+               CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
+                    THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
+                                   OVER () = 1
+                              THEN 'takes the most time' ELSE 'may take the most time' END
+               END, x ->> 'note'), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
-             pg_catalog.current_setting('search_path')) AS e,
-         pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
+    FROM (SELECT e, x, n,
+                 (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
+                 pg_catalog.max((x ->> 'share_percent')::float8
+                     - (x ->> 'share_margin_percent')::float8) OVER () AS lower
+          FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
+                   pg_catalog.current_setting('search_path')) AS e,
+               pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
@@ -74,14 +84,12 @@ BEGIN
                     round(((node ->> 'total_ms')::double precision
                            * (node ->> 'processes')::double precision / loops)::numeric, 3)));
                 pending := format(
-                    '%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
+                    '%sClock: total %s +/- %s ms, self %s +/- %s ms%s, %s of %s calls timed%s',
                     repeat(' ', CASE WHEN n = 1 THEN 2 ELSE position('-> ' IN line) + 5 END),
                     round((node ->> 'total_ms')::numeric, 3),
                     round((node ->> 'total_margin_ms')::numeric, 3),
-                    CASE WHEN (node ->> 'unknown')::boolean THEN 'unknown (' END,
                     round((node ->> 'self_ms')::numeric, 3),
                     round((node ->> 'self_margin_ms')::numeric, 3),
-                    CASE WHEN (node ->> 'unknown')::boolean THEN ')' END,
                     ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- '
                         || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
@@ -158,11 +166,7 @@ BEGIN
                     || ', "Clock Self Percent Margin": '
                     || round((node ->> 'share_margin_percent')::numeric, 1) || ',',
                 node ->> 'calls', node ->> 'calls',
-                ' "Clock Note": '
-                    || to_json(nullif(concat_ws(', ', node ->> 'note',
-                           CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END),
-                       ''))
-                    || ',');
+                ' "Clock Note": ' || to_json(node ->> 'note') || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
             lines := lines || format(
                 '    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, '

@@ -4,9 +4,6 @@
 #include "core/plan_estimate.h"
 #include "core/stats.h"
 
-/* Share of the query's time up to which a self time plus its margin is negligible. */
-#define NEXT_TO_NOTHING	0.01
-
 /* Returns the time that timing and counting a node's calls adds to the nodes above it. */
 static double
 overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *record)
@@ -377,7 +374,7 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 	double		base_ns = plan->base_ns * fmax(node->processes, 1);
 	double		share;
 
-	if (base_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
+	if (base_ns <= 0 || node->kind == NODE_UNTIMED)
 	{
 		node->share_percent = node->share_margin_percent = NAN;
 		return;
@@ -387,14 +384,6 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 	node->share_margin_percent = 100 * hypot(node->self_margin_ns / base_ns,
 											 COST_UNCERTAINTY * plan->overhead_ns / plan->base_ns *
 											 share);
-}
-
-bool
-node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node)
-{
-	return node->kind != NODE_UNTIMED && node->loops > 0 &&
-		node->self_margin_ns > node->self_ns &&
-		node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
 }
 
 /*
@@ -547,10 +536,7 @@ plan_estimate(PlanEstimate *plan)
 		estimate_self(plan, &plan->nodes[i]);
 	take_off_waits(plan);
 	for (int i = 0; i < plan->nnodes; i++)
-	{
-		plan->nodes[i].self_unknown = node_self_unknown(plan, &plan->nodes[i]);
 		estimate_share(plan, &plan->nodes[i]);
-	}
 	if (!plan->as_it_is)
 		order_starts(plan, n);
 }

@@ -91,7 +91,6 @@ typedef struct NodeEstimate
 	double		leader_cost_ns; /* cost_ns of the leader only */
 	double		below_ns;		/* cost of timing calls below it */
 	double		leader_below_ns;	/* below_ns of the leader only */
-	bool		self_unknown;	/* self_ns is below its margin and matters */
 	double		share_percent;	/* self_ns / processes / base_ns, or NAN */
 	double		share_margin_percent;
 
@@ -145,9 +144,6 @@ typedef struct PlanEstimate
 	double		base_ns;		/* denominator of shares: whole_ns without
 								 * waited_ns, with mean times below Gathers */
 } PlanEstimate;
-
-/* Returns whether the self time is less than its margin, unless both are negligible. */
-extern bool node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node);
 
 /* Fills in the output members.  nodes[0] must be the root. */
 extern void plan_estimate(PlanEstimate *plan);

@@ -13,6 +13,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "clock/platform.h"
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
@@ -22,11 +23,14 @@
 /* A node's marker is this number plus a random one plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/* Time off the CPU, in percent of the run, from which the output recommends another run. */
+/* Wait for a CPU, in percent of the run, from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
 /* Shortest wait for workers that is printed, in ns. */
 #define LEAST_WAIT_NS		1e6
+
+/* Length of a run from which its parts are printed without decimals, in ns. */
+#define LONG_RUN_NS			1e9
 
 /* Rare long calls are printed if they take at least this share of the run, and this time in ns. */
 #define MUCH_RARE		0.05
@@ -229,7 +233,7 @@ add(StringInfo list, const char *separator, const char *text)
 }
 
 char *
-explain_note(const NodeEstimate *node, bool with_unknown)
+explain_note(const NodeEstimate *node)
 {
 	StringInfoData note;
 
@@ -242,8 +246,6 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", "workers not timed");
 	if (node->waited_ns >= LEAST_WAIT_NS)
 		add(&note, ", ", psprintf("%.1f ms waiting for workers", node->waited_ns / 1e6));
-	if (with_unknown && node->self_unknown)
-		add(&note, ", ", "self time unknown");
 	return note.len > 0 ? note.data : NULL;
 }
 
@@ -256,7 +258,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 	double		self_margin_ms = PER_PROCESS_MS(node, node->self_margin_ns);
 	bool		with_percent = !isnan(node->share_percent);
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
-	char	   *note = explain_note(node, !text);
+	char	   *note = explain_note(node);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;
@@ -267,10 +269,8 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 		initStringInfo(&line);
 		if (node->kind != NODE_UNTIMED)
 		{
-			appendStringInfo(&line, "total %.3f +/- %.3f ms, ", total_ms, total_margin_ms);
-			appendStringInfo(&line, node->self_unknown ? "self unknown (%.3f +/- %.3f ms)" :
-							 "self %.3f +/- %.3f ms",
-							 self_ms, self_margin_ms);
+			appendStringInfo(&line, "total %.3f +/- %.3f ms, self %.3f +/- %.3f ms",
+							 total_ms, total_margin_ms, self_ms, self_margin_ms);
 			if (with_percent)
 				appendStringInfo(&line, " (%.1f +/- %.1f %%)", node->share_percent,
 								 node->share_margin_percent);
@@ -307,23 +307,46 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 }
 
 static double
-preempted_percent(const PlanEstimate *plan)
+percent_of_run(const PlanEstimate *plan, double ns)
 {
-	return plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
+	return plan->run_ns > 0 ? ns / plan->run_ns * 100 : 0;
 }
 
 char *
-explain_disturbed(const PlanEstimate *plan)
+explain_disturbed(const PlanEstimate *plan, const char *separator)
 {
+	/* printed values are multiples of this, so that the parts add up */
+	double		unit_ns = plan->run_ns >= LONG_RUN_NS ? 1e6 : 1e5;
+	int			decimals = plan->run_ns >= LONG_RUN_NS ? 0 : 1;
+	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
+	double		preempted_ns = rint(plan->preempted_ns / unit_ns) * unit_ns;
+	double		waited_ns = 0;
+	int			processes = 0;
+	int			cpus = platform_cpus_allowed();
 	StringInfoData text;
 
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		waited_ns += plan->nodes[i].waited_ns;
+		processes = Max(processes, plan->nodes[i].processes);
+	}
+	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
 	initStringInfo(&text);
-	if (preempted_percent(plan) >= MUCH_PREEMPTED)
-		appendStringInfo(&text, "%.1f of %.1f ms waiting for a CPU",
-						 plan->preempted_ns / 1e6, plan->run_ns / 1e6);
+	if (percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED)
+	{
+		appendStringInfo(&text, "%.*f ms:%s%.*f executing,%s%.*f waiting for a CPU",
+						 decimals, run_ns / 1e6, separator,
+						 decimals, (run_ns - preempted_ns - waited_ns) / 1e6, separator,
+						 decimals, preempted_ns / 1e6);
+		if (processes > cpus && cpus > 0)
+			appendStringInfo(&text, " (%d processes on %d CPUs)", processes, cpus);
+		if (waited_ns > 0)
+			appendStringInfo(&text, ",%s%.*f waiting for workers",
+							 separator, decimals, waited_ns / 1e6);
+	}
 	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
-		add(&text, ", ", psprintf("%.1f ms in a few long calls, or in gaps between timed calls",
-								  plan->rare_ns / 1e6));
+		appendStringInfo(&text, "%s%.1f ms in a few long calls, or in gaps between timed calls",
+						 text.len > 0 ? separator : "", plan->rare_ns / 1e6);
 	return text.len > 0 ? text.data : NULL;
 }
 
@@ -336,7 +359,7 @@ static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
-	const char *disturbed = explain_disturbed(plan);
+	const char *disturbed = explain_disturbed(plan, " ");
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -347,8 +370,7 @@ put_summary_text(ExplainState *es, const TimedPlan *timed)
 		appendStringInfo(&text, ", runs %d", timed->runs);
 	appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
 	if (plan->preempted_ns > 0.01 * plan->run_ns)
-		appendStringInfo(&text, ", others had the processor for %.3f ms",
-						 plan->preempted_ns / 1e6);
+		appendStringInfo(&text, ", %.3f ms waiting for a CPU", plan->preempted_ns / 1e6);
 	ExplainPropertyText("Time", text.data, es);
 
 	if (disturbed != NULL)
@@ -376,7 +398,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
 		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
 		if (plan->run_ns > 0)
-			ExplainPropertyFloat("Preempted Percent", NULL, preempted_percent(plan), 1, es);
+			ExplainPropertyFloat("Preempted Percent", NULL, percent_of_run(plan, plan->preempted_ns), 1, es);
 	}
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);

@@ -56,11 +56,14 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL.  with_unknown: also notes unknown self times. */
-extern char *explain_note(const NodeEstimate *node, bool with_unknown);
+/* Returns a note about a node's figures, or NULL. */
+extern char *explain_note(const NodeEstimate *node);
 
-/* Returns a description of what disturbed the run, such as other processes; NULL if nothing did. */
-extern char *explain_disturbed(const PlanEstimate *plan);
+/*
+ * Returns what disturbed the run, with this separator between its parts: the parts of its time, if
+ * it waited long for a CPU, and the time of rare long calls.  Returns NULL if nothing did.
+ */
+extern char *explain_disturbed(const PlanEstimate *plan, const char *separator);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */
 extern char *explain_next_line(const char **text);

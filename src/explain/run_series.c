@@ -87,11 +87,9 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
-		/* even if self_unknown: the mean's margin may be small enough */
-		if (plan->base_ns > 0)
-			add_time(&sums->share, node->self_ns * percent,
-					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
-					 node->share_margin_percent, node->self_cost_margin_ns * percent);
+		if (!isnan(node->share_percent))
+			add_time(&sums->share, node->share_percent, node->share_margin_percent,
+					 node->self_cost_margin_ns * percent);
 		sums->waited_ns += node->waited_ns;
 		sums->processes = Max(sums->processes, node->processes);
 		sums->calls += (double) node->calls;
@@ -156,9 +154,8 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 		node->loops = sums->loops / n;
 		node->untimed_rows = sums->untimed_rows / n;
 		node->untimed_loops = sums->untimed_loops / n;
-		node->self_unknown = node_self_unknown(plan, node);
 		node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
-		if (node->kind == NODE_UNTIMED || node->self_unknown || sums->share.n == 0)
+		if (node->kind == NODE_UNTIMED || sums->share.n == 0)
 			node->share_percent = node->share_margin_percent = NAN;
 	}
 }

@@ -106,12 +106,42 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
+/*
+ * Returns a note about which nodes have the largest share: those whose upper limit is not below
+ * the lower limit of any other.
+ */
 static const char *
-note_of_row(const char *disturbed, const char *note)
+note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	if (disturbed == NULL)
-		return note;
-	return psprintf("query: %s%s%s", disturbed, note != NULL ? "; " : "", note != NULL ? note : "");
+	double		lower = 0;
+	int			n = 0;
+
+	for (int i = 0; i < plan->nnodes; i++)
+		lower = fmax(lower, plan->nodes[i].share_percent - plan->nodes[i].share_margin_percent);
+	for (int i = 0; i < plan->nnodes; i++)
+		n += plan->nodes[i].share_percent + plan->nodes[i].share_margin_percent >= lower;
+	if (plan->nnodes < 2 || !(node->share_percent + node->share_margin_percent >= lower))
+		return NULL;
+	return n == 1 ? "takes the most time" : "may take the most time";
+}
+
+/* Returns a node's notes, separated by commas.  The root's note ends with that about the query. */
+static const char *
+note_of_row(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	const char *notes[] = {note_of_share(plan, node), explain_note(node)};
+	const char *disturbed = node == &plan->nodes[0] ? explain_disturbed(plan, "\n  ") : NULL;
+	StringInfoData note;
+
+	initStringInfo(&note);
+	for (int i = 0; i < (int) lengthof(notes); i++)
+	{
+		if (notes[i] != NULL)
+			appendStringInfo(&note, "%s%s", note.len > 0 ? ", " : "", notes[i]);
+	}
+	if (disturbed != NULL)
+		appendStringInfo(&note, "%squery: %s", note.len > 0 ? "\n" : "", disturbed);
+	return note.len > 0 ? note.data : NULL;
 }
 
 Datum
@@ -152,9 +182,7 @@ clock_explain(PG_FUNCTION_ARGS)
 						node->share_percent, node->share_margin_percent,
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
-		row_put_text(&row,
-					 note_of_row(i == 0 ? explain_disturbed(plan) : NULL,
-								 explain_note(node, true)));
+		row_put_text(&row, note_of_row(plan, node));
 		row_put_numbers(&row, 4, plan->root_estimate_ns / 1e6 * first, plan->run_ns / 1e6 * first,
 						query->plain_ms * first, plan->preempted_ns / 1e6 * first,
 						place < 0 ? NAN : node->total_stddev_ns * ms);

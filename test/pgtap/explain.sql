@@ -437,6 +437,20 @@ SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
+-- The note says which nodes may have the largest share.
+SELECT is((SELECT array_agg(node ORDER BY node) FROM (
+               SELECT node, coalesce(substring(note FROM '^(may take|takes) the most time'), '')
+                          AS verdict,
+                      coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
+                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
+               FROM (SELECT node, note, share_percent + share_margin_percent AS upper,
+                            max(share_percent - share_margin_percent) OVER () AS lower
+                     FROM got AS g WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
+           WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
+                                 WHEN rivals = 1 THEN 'takes' ELSE 'may take' END), NULL,
+          m || ': notes about the largest share of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+
 -- The text has a line of clocktiming for each executed node. The JSON has the keys of EXPLAIN, and
 -- those of clocktiming.
 SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
@@ -447,8 +461,8 @@ SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                WINDOW w AS (ORDER BY ordinality)) AS l
            WHERE line ~ '\(actual' AND next !~
                '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, '
-               'self (\d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d \+/- \d+\.\d %\)|unknown '
-               '\(\d+\.\d{3} \+/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed'
+               'self \d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d \+/- \d+\.\d %\), '
+               '\d+ of \d+ calls timed'
               OR line ~ 'never executed' AND next ~ 'Clock: '), NULL,
           'text: a line for each node that was executed of ' || query)
 FROM shapes AS s;
@@ -482,10 +496,7 @@ SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'P
                'Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, '
                                'Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, '
-                               'Clock Total Margin, Clock Total Time',
-                           -- A node whose self time is unknown has no share.
-                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, '
-                               'Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
+                               'Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),

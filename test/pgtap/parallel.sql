@@ -1,6 +1,6 @@
 -- Parallel plans: estimates for the leader do not include counts of workers.
 BEGIN;
-SELECT plan(16);
+SELECT plan(18);
 
 CREATE TABLE many AS SELECT i FROM generate_series(1, 1000000) AS i;
 ANALYZE many;
@@ -76,6 +76,8 @@ FROM waits WHERE node_type = 'Gather' ORDER BY runs;
 SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') >
     70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
 FROM waits GROUP BY runs ORDER BY runs;
+SELECT is(node_type, 'Seq Scan', runs || ' runs: the node that takes the most time')
+FROM waits WHERE note ~ '^takes the most time' ORDER BY runs;
 RESET parallel_leader_participation;
 
 -- Workers that cannot be started

@@ -223,6 +223,15 @@ SELECT is((SELECT string_agg(format('%s: %s', t.line, t.self_ms), '; ') FROM tre
                WHERE c.parent = t.node), 0)) > 0.01), NULL,
           'what a node takes itself is what its children do not');
 SELECT cmp_ok(sum(share_percent), '<=', 100.1, 'shares are of the whole') FROM tree;
+SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
+               SELECT line, note, upper >= lower AS may,
+                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
+               FROM (SELECT line, note, share_percent + share_margin_percent AS upper,
+                            max(share_percent - share_margin_percent) OVER () AS lower
+                     FROM tree) AS limits) AS verdicts
+           WHERE coalesce(substring(note FROM '^(may take|takes) the most time'), '')
+               <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes' ELSE 'may take' END),
+          NULL, 'notes about the largest share');
 SELECT cmp_ok(abs(sum(self_ms) - max(total_ms)), '<=', 0.001 * count(*) + 0.001 * max(total_ms),
     'and self times are all of it') FROM tree;
 SELECT is((SELECT count(*)::int FROM tree WHERE total_ms IS NULL OR total_margin_ms < 0

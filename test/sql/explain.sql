@@ -30,15 +30,15 @@ RETURNS TABLE (node integer, depth integer, line text, node_type text, relation 
                calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the other columns are null, and their signs
     SELECT node, depth, line, node_type, relation, loops, rows, calls,
-        nullif(regexp_replace(regexp_replace(regexp_replace(note, '^query: [^;]*(; )?', ''),
-        '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), ''),
+        nullif(regexp_replace(regexp_replace(regexp_replace(note, '\n?query: .*$', ''),
+        '[-+]?[0-9.]+ ms', 'N ms'), '^(may take|takes) the most time(, )?', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
                      CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0
                          THEN 'self' END,
                      CASE WHEN share_percent BETWEEN 0 AND 100 AND share_margin_percent >= 0
-                         OR note ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
+                         OR method = 'isolate' THEN 'share' END,
                      CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
                      CASE WHEN estimate_ms > 0 THEN 'estimate' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,
@@ -106,8 +106,7 @@ BEGIN
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
         line := regexp_replace(line, 'Time: .*, (sampling|full|isolate)', 'Time: CLOCK, \1');
-        line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N +/- N %)');
-        line := regexp_replace(line, ', others had the processor .*', '');
+        line := regexp_replace(line, ', [0-9.]+ ms waiting for a CPU$', '');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))',
             'N', 'g');
         line := regexp_replace(line, '\d+ of (\d+) calls', 'N of \1 calls');

@@ -66,7 +66,7 @@ sub lines
 }
 
 sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
-sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self (?:\d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d \+\/- \d+\.\d %\))?|unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
+sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self \d+\.\d{3} \+\/- \d+\.\d{3} ms \(\d+\.\d \+\/- \d+\.\d %\), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
 
 # Returns the lines after the plan, with N for each number of ms, and without those about other load
 # of the machine.
@@ -76,7 +76,7 @@ sub closing_lines
 
 	$text =~ s/\A.*?^(?=Planning Time)//ms;
 	$text =~ s/^Clock Disturbed: .*\n//mg;
-	$text =~ s/, others had the processor for [0-9.]+ ms//g;
+	$text =~ s/, [0-9.]+ ms waiting for a CPU$//mg;
 	$text =~ s/[0-9.]+ ms/N ms/g;
 	return $text;
 }
@@ -122,7 +122,7 @@ foreach my $clock (@clocks)
 		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+\.\d\d loops=1\)/g), node_lines($text),
 			"times with$options$what");
 		my ($sampling) = ($options =~ /^ (\d+)/ ? $1 : 64);
-		like($text, qr/^Time: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms(, others had the processor for \d+\.\d{3} ms)?$/m, "summary with$options$what");
+		like($text, qr/^Time: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms(, \d+\.\d{3} ms waiting for a CPU)?$/m, "summary with$options$what");
 		like($text, qr/^Execution Time: /m, "execution time with$options$what");
 		$options =~ /BUFFERS/ ? like($text, qr/Buffers: shared/, 'buffers') : unlike($text, qr/Buffers: shared/, 'no buffers unless asked for');
 		like($text, qr/^Serialization: /m, 'serialization') if $options =~ /SERIALIZE/;

@@ -331,6 +331,8 @@ sub shape
 		my @rows = @lines[ $separator + 1 .. $#lines ];
 
 		pop @rows while @rows && $rows[-1] eq '';
+		# psql ends each line of a value but the last one with a plus sign
+		@rows = @rows[ grep { !$_ || $rows[ $_ - 1 ] !~ /\+(?:\||$)/ } 0 .. $#rows ];
 		$shape{cut} = 1 if grep { /^ ?\.\.\.$/ } @rows;
 		$shape{names} = \@names;
 		if ("@names" eq 'QUERY PLAN')

@@ -1663,50 +1663,6 @@ test_others(void)
 	   "the system's figures do not decrease");
 }
 
-/* Tests which self times are reported as unknown because their margin is too large. */
-static void
-test_unknown(void)
-{
-	static const CallCost no_cost;
-
-	/* self time of a node and its margin, in percent of the query */
-	static const struct
-	{
-		double		self;
-		double		margin;
-		bool		unknown;
-	}			cases[] = {
-		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false},
-			{0, 1.1, true},
-		{0.3, 0.4, false}, {0.8, 0.9, true}, {0.9, 0.8, false},
-	};
-
-	for (int i = 0; i < LENGTH(cases); i++)
-	{
-		PlanEstimate plan = new_plan(2, 0, &no_cost);
-
-		/*
-		 * The time of the child is exact.  So the margin of the root's self time is that of its
-		 * total.
-		 */
-		for (int j = 0; j < 2; j++)
-		{
-			plan.nodes[j].parent = j - 1;
-			plan.nodes[j].leader.calls = plan.nodes[j].leader.timed = 10;
-			plan.nodes[j].leader.loops = 1;
-		}
-		plan.run_ns = 1e6;
-		plan.nodes[0].leader.total_ns = 1e6;
-		plan.nodes[1].leader.total_ns = 1e4 * (100 - cases[i].self);
-		plan.nodes[0].leader.variance = pow(1e4 * cases[i].margin / NORMAL_975, 2);
-		plan.as_it_is = true;
-		plan_estimate(&plan);
-		ok(plan.nodes[0].self_unknown == cases[i].unknown && !plan.nodes[1].self_unknown,
-		   "%.1f +/- %.1f %% of the query: %s", cases[i].self, cases[i].margin, cases[i].unknown ? "unknown" : "known");
-		free_plan(&plan);
-	}
-}
-
 /*
  * Tests the margin of a share.  It has two causes: sampling, and the uncertainty of the query's
  * whole time, from which the cost of timing was subtracted.
@@ -1718,13 +1674,13 @@ test_share(void)
 	{
 		double		self;		/* self time in percent of the whole */
 		double		sampling;	/* its margin in percent of the whole */
-		double		margin;		/* expected margin of the share in percent; NAN: unknown */
+		double		margin;		/* expected margin of the share in percent */
 	}			cases[] = {
 		/*
 		 * the whole time was measured, so the margin is that of the self time
 		 */
 		{50, 5, 5}, {100, 5, 5}, {10, 2, 2}, {0.5, 0.2, 0.2},
-		{50, 51, NAN},
+		{50, 51, 51},
 	};
 	static const CallCost no_cost;
 	CallCost	counting = {.counted_ns = 20, .timed_ns = 20};
@@ -1746,10 +1702,8 @@ test_share(void)
 		plan.nodes[0].leader.variance = pow(1e4 * cases[i].sampling / NORMAL_975, 2);
 		plan.as_it_is = true;
 		plan_estimate(&plan);
-		ok(isnan(cases[i].margin) ? isnan(root->share_percent) &&
-		   isnan(root->share_margin_percent) :
-		   near(root->share_percent, cases[i].self, 1e-9) &&
-		   	near(root->share_margin_percent, cases[i].margin, 1e-9),
+		ok(near(root->share_percent, cases[i].self, 1e-9) &&
+		   near(root->share_margin_percent, cases[i].margin, 1e-9),
 		   "self time %g %% of the whole: %g +/- %g, expected %g", cases[i].self, root->share_percent,
 		   root->share_margin_percent, cases[i].margin);
 		free_plan(&plan);
@@ -1886,7 +1840,6 @@ main(void)
 	test_far();
 	test_anything();
 	test_others();
-	test_unknown();
 	test_share();
 	return done();
 }
