@@ -334,8 +334,8 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 	initStringInfo(&text);
 	if (percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED)
 	{
-		appendStringInfo(&text, "%.*f ms:%s%.*f executing,%s%.*f waiting for a CPU",
-						 decimals, run_ns / 1e6, separator,
+		appendStringInfo(&text, "%.*f ms%s:%s%.*f executing,%s%.*f waiting for a CPU",
+						 decimals, run_ns / 1e6, processes > 1 ? " in the leader" : "", separator,
 						 decimals, (run_ns - preempted_ns - waited_ns) / 1e6, separator,
 						 decimals, preempted_ns / 1e6);
 		if (processes > cpus && cpus > 0)

@@ -18,7 +18,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 my $query = 'SELECT count(*) FROM a CROSS JOIN b';
 
 $node->init;
-$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nautovacuum = off\n");
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nmax_worker_processes = 512\nmax_parallel_workers = 512\nautovacuum = off\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q{
@@ -49,6 +49,19 @@ cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run') or diag $text;
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 1"),
 	qr/(^|\n)query: \d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting for a CPU$/, 'rows: the same in lines');
+# a parallel plan with more processes than CPUs
+chomp(my $cpus = `nproc`);
+my $parallel = $node->safe_psql('postgres', qq{
+	ALTER TABLE a SET (parallel_workers = $cpus);
+	SET max_parallel_workers_per_gather = $cpus;
+	SET min_parallel_table_scan_size = 0;
+	SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 0;
+	SELECT note FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)') WHERE node = 1;
+	ALTER TABLE a RESET (parallel_workers)});
+my $processes = $cpus + 1;
+like($parallel, qr/(?:^|\n)query: [\d.]+ ms in the leader:\n.*\n  [\d.]+ waiting for a CPU \($processes processes on $cpus CPUs\)/,
+	'rows: more processes than CPUs');
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
 cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: how much of the run');
 cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
