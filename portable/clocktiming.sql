@@ -2843,10 +2843,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
                     round((facts ->> 'gap_max_us')::numeric, 1))),
             ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
              CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read'
-                  ELSE 'the server does not time by the TSC' END),
+                  ELSE 'the server reads the system''s clock, not the TSC' END),
             ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
              CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed'
-                  ELSE 'the server does not time by the TSC' END)
+                  ELSE 'the server reads the system''s clock, not the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS

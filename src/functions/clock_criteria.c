@@ -140,7 +140,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 	bool		skew_known = facts->why_no_skew == NULL;
 	bool		by_tsc = server_times_by_tsc() && clock_is_available(&facts->clocks[RDTSC]);
 	bool		has_frequency = by_tsc && server_tsc_hz() > 0;
-	const char *not_by_tsc = "the server does not time by the TSC";
+	const char *not_by_tsc = "the server reads the system's clock, not the TSC";
 	const Criterion table[N_CHECKS] = {
 		[CHECK_COST] = {
 			"cost", server->cost.ns, facts->expensive_ns, "ns",
