@@ -2300,6 +2300,11 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
+    -- Whether this session replaces auto_explain's timers by sampling.  Null without the C library,
+    -- which defines both settings.  pg_settings is not used, because it can spill to disk.
+    sampled CONSTANT boolean :=
+        CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
+             THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
     -- Largest number of processes of a Gather.  active_time counts only leaders.
     processes CONSTANT double precision :=
         current_setting('max_parallel_workers_per_gather')::int + 1;
@@ -2455,7 +2460,10 @@ BEGIN
             clock := cost.plan_clock;
             reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
                 || coalesce('; a call is assumed to cost two readings, because ' || cost.problem,
-                            '');
+                            '')
+                || CASE WHEN sampled IS NULL THEN ''
+                        ELSE '; with clocktiming.sampled_timing, timing costs some 0.1 ms per '
+                             'statement, or less for fewer than 800 calls' END;
         END IF;
         IF cost.is_bound AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
@@ -2507,6 +2515,17 @@ BEGIN
             reason := concat_ws('; ', reason,
                                 'how long sessions were active is not known before PostgreSQL 14');
         END IF;
+        IF sampled AND in_effect AND setting = 'auto_explain.log_timing' AND share > 0
+           AND operations IS DISTINCT FROM 0 THEN
+            -- the cost of sampling depends on the number of statements, not on that of calls
+            cpu_percent := NULL;
+            cpu_margin_percent := NULL;
+            least_cpu_percent := NULL;
+            most_cpu_percent := NULL;
+            active_percent := NULL;
+            bound := NULL;
+            reason := reason || '; clocktiming.sampled_timing is in effect';
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -2515,9 +2534,11 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().
+-- Returns the column "advice" of clock_impact().  call_ns is what auto_explain adds to a call of a
+-- plan node with this setting; for log_timing, it includes the cost of log_analyze.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, observed boolean
+    setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
+    observed boolean, call_ns numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -2529,16 +2550,27 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    sample_rate numeric;
+    -- shortest call in ns, as in internal_clock_works()
+    least_call_ns CONSTANT numeric := 10;
+    sample_rate numeric :=
+        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
         RETURN 'may stay on';
+    ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
+          AND sample_rate > 0
+          AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
+        -- Number of statements that cost 10 ms.  One costs 100 us if it is sampled, and 800 timed
+        -- calls at most if not (doc/benchmarks.md, "Cost of sampling per statement").
+        RETURN format('may stay on below %s statements/s (sampled)',
+                      trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
-        sample_rate := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''),
-                                '1')::numeric / most_cpu_percent;
+        sample_rate := sample_rate / most_cpu_percent;
         RETURN format('with sample_rate <= %s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)));
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
+            || coalesce(': can slow a query by ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
+                        || ' %', '');
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND NOT observed THEN
@@ -2552,7 +2584,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION
-    @extschema@.internal_clock_timing_advice(text, numeric, numeric, text, boolean) IS
+    @extschema@.internal_clock_timing_advice(
+        text, boolean, numeric, numeric, text, boolean, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 --
 -- clock_impact(): measures the costs of timing on this server, and applies them to its work.
@@ -2653,8 +2686,11 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL)
+                         r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL,
+                         -- log_timing times nothing without log_analyze
+                         (SELECT sum(d.operation_ns) FROM works d
+                          WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

@@ -97,8 +97,11 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL)
+                         r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL,
+                         -- log_timing times nothing without log_analyze
+                         (SELECT sum(d.operation_ns) FROM works d
+                          WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

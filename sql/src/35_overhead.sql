@@ -106,8 +106,11 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL)
+                         r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         seconds IS NOT NULL,
+                         -- log_timing times nothing without log_analyze
+                         (SELECT sum(d.operation_ns) FROM works d
+                          WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

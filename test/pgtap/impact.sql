@@ -169,7 +169,8 @@ WHERE w.setting = 'auto_explain.log_timing';
 RESET max_parallel_workers_per_gather;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
--- server's costs is replaced by one that returns made-up costs.
+-- server's costs is replaced by one that returns made-up costs: 3.01 ns for counting a call, and
+-- 36 ns for timing it. Only log_analyze and log_timing have these costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
@@ -186,15 +187,19 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
-    ('auto_explain, low', 0.04, 300, 'estimate', 'with sample_rate <= 0.003',
-        'with sample_rate <= 0.003'),
-    ('auto_explain.log_analyze', 0.06, 300, 'estimate', 'with sample_rate <= 0.003',
-        'with sample_rate <= 0.003'),
-    ('auto_explain.log_timing', 40, 2, 'estimate', 'with sample_rate <= 0.5',
-        'with sample_rate <= 0.5'),
-    ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1', 'with sample_rate <= 1'),
-    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08',
-        'with sample_rate <= 0.08'),
+    ('auto_explain, low', 0.04, 300, 'estimate',
+        'with sample_rate <= 0.003: can slow a query by 31 %',
+        'with sample_rate <= 0.003: can slow a query by 31 %'),
+    ('auto_explain.log_analyze', 0.06, 300, 'estimate',
+        'with sample_rate <= 0.003: can slow a query by 31 %',
+        'with sample_rate <= 0.003: can slow a query by 31 %'),
+    ('auto_explain.log_timing', 40, 2, 'estimate',
+        'with sample_rate <= 0.5: can slow a query by 391 %',
+        'with sample_rate <= 0.5: can slow a query by 391 %'),
+    ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1: can slow a query by 31 %',
+        'with sample_rate <= 1: can slow a query by 31 %'),
+    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08: can slow a query by 31 %',
+        'with sample_rate <= 0.08: can slow a query by 31 %'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -203,7 +208,9 @@ DO $$
 BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
-            m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
+            m.most_cpu_percent, m.bound, 1::bigint, 1.0,
+            CASE m.setting WHEN 'auto_explain.log_analyze' THEN 3.01
+                           WHEN 'auto_explain.log_timing' THEN 36 END, 0.0, 1.0, 1.0,
                'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
@@ -216,11 +223,81 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'with sample_rate <= 0.005', 'advice by the rate that is set');
+    'with sample_rate <= 0.005: can slow a query by 391 %', 'advice by the rate that is set');
 RESET auto_explain.sample_rate;
+SELECT cmp_ok(max(length(advice)), '<=', 56, 'advice is short') FROM clock_impact();
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
+
+-- Without a cost of a call, advice has no slowdown.
+SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', false,
+                                       NULL),
+    'with sample_rate <= 0.5', 'no slowdown');
+
+-- clocktiming.sampled_timing replaces the timers. Then the number of statements counts.
+CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, call_ns numeric,
+    setting text DEFAULT 'auto_explain.log_timing', in_effect boolean DEFAULT true)
+    RETURNS text LANGUAGE sql
+AS $$SELECT internal_clock_timing_advice(setting, in_effect, cpu_percent, most_cpu_percent, NULL,
+                                         false, call_ns)$$;
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'timers: unknown');
+SET LOCAL clocktiming.sampled_timing = auto_explain;
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'may stay on below 100 statements/s (sampled)',
+    'sampled');
+SELECT is(pg_temp.advice(NULL, NULL, NULL), 'may stay on below 100 statements/s (sampled)',
+    'sampled, with an unknown cost of calls');
+SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may stay on below 10 statements/s (sampled)',
+    'sampled, with a slow clock');
+SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reason',
+    'nothing is sampled without auto_explain');
+SELECT is(pg_temp.advice(0, 0, 40), 'may stay on', 'sampled, without work');
+SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
+    'with sample_rate <= 0.5: can slow a query by 31 %', 'sampling does not change log_analyze');
+SET LOCAL auto_explain.sample_rate = 0.5;
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'may stay on below 200 statements/s (sampled)',
+    'half of the statements are sampled');
+SET LOCAL auto_explain.sample_rate = 0;
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'none are sampled');
+RESET auto_explain.sample_rate;
+SET LOCAL auto_explain.log_timing = on;
+SET LOCAL auto_explain.log_analyze = on;
+SET LOCAL auto_explain.log_min_duration = '1d';
+CREATE TEMP TABLE sampling AS
+SELECT s.value AS sampled, w.*
+FROM (VALUES ('off'), ('on'), ('auto_explain')) AS s (value),
+     LATERAL (SELECT set_config('clocktiming.sampled_timing', s.value, true)) AS c,
+     LATERAL internal_clock_works(jsonb_build_object(
+         'active ms', jsonb_build_object('per_s', 500 + 0 * length(c.set_config)),
+         'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 1e6)), true,
+                                  '{"counting_ns": 3, "timing_ns": 40}') AS w
+WHERE w.work = 'calls of plan nodes';
+SELECT is(cpu_percent, 4.0000, 'timers: the cost of calls') FROM sampling
+    WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
+SELECT matches(reason, 'with clocktiming.sampled_timing, timing costs some 0.1 ms per [^;]*$',
+    'timers: the alternative') FROM sampling
+WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
+SELECT is(ARRAY[cpu_percent, cpu_margin_percent, least_cpu_percent, most_cpu_percent,
+                active_percent], array_fill(NULL::numeric, ARRAY[5]),
+          sampled || ': the cost is not that of calls') FROM sampling
+WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
+SELECT is(bound, NULL, sampled || ': no bound of an unknown cost') FROM sampling
+    WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
+SELECT matches(reason, '; clocktiming.sampled_timing is in effect$', sampled || ': why')
+    FROM sampling WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
+SELECT is(cpu_percent, 0.3000, sampled || ': rows are counted as without sampling') FROM sampling
+    WHERE setting = 'auto_explain.log_analyze';
+SET LOCAL clocktiming.sampled_timing = auto_explain;
+SELECT matches(advice, '^may stay on below [0-9]+ statements/s [(]sampled[)]$', 'advice: sampled')
+    FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
+SELECT is(count(*), 4::bigint, 'sampled: the same settings') FROM clock_impact();
+SET LOCAL auto_explain.log_min_duration = -1;
+SELECT ok(cpu_percent >= 0, 'without auto_explain, the cost is that of calls')
+    FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
+RESET auto_explain.log_timing;
+RESET auto_explain.log_analyze;
+RESET auto_explain.log_min_duration;
+SET LOCAL clocktiming.sampled_timing = off;
 
 -- Loads auto_explain in this session, if it is installed.
 SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain
