@@ -291,6 +291,13 @@ SET LOCAL clocktiming.sampled_timing = auto_explain;
 SELECT matches(advice, '^may stay on below [0-9]+ statements/s [(]sampled[)]$', 'advice: sampled')
     FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
 SELECT is(count(*), 4::bigint, 'sampled: the same settings') FROM clock_impact();
+SELECT is(w.cpu_percent, 0.0000, 'sampled: no work, no doubt')
+FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
+                          '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
+SET LOCAL auto_explain.sample_rate = 0;
+SELECT is(advice, 'may stay on', 'sampled: no statements') FROM clock_impact()
+    WHERE setting = 'auto_explain.log_timing';
+RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_min_duration = -1;
 SELECT ok(cpu_percent >= 0, 'without auto_explain, the cost is that of calls')
     FROM clock_impact() WHERE setting = 'auto_explain.log_timing';

@@ -200,6 +200,27 @@ SELECT is((SELECT string_agg(i.setting, ', ') FROM impact AS i
                0.01 + 0.5 * d.n), NULL, 'each the sum of its parts, up to the time in between');
 SELECT is((SELECT array_agg(DISTINCT period) FROM portable.clock_impact(0.1)), '{observed}',
     'in so many seconds');
+-- advice for made-up costs: 3.01 ns for counting a call, and 36 ns for timing it
+CREATE TEMP TABLE original AS
+    SELECT pg_get_functiondef('portable.internal_clock_impact'::regproc) AS def;
+DO $$
+BEGIN
+    EXECUTE regexp_replace((SELECT def FROM original), 'AS [$].*', $body$AS $made_up$
+BEGIN
+    RETURN QUERY
+    SELECT m.setting, 'off'::text, false, 'calls of plan nodes'::text, 1.0, 0.0, 0.0, 300.0,
+        'estimate'::text, 1::bigint, 1.0, m.ns, 0.0, 1.0, 1.0, 'observed'::text, 2.0, 0.0,
+        'clock'::text, 0.0, 'view'::text, 'reason'::text
+    FROM (VALUES ('auto_explain.log_analyze', 3.01), ('auto_explain.log_timing', 36.0))
+        AS m (setting, ns);
+END $made_up$ $body$);
+END $$;
+SELECT results_eq('SELECT advice FROM portable.clock_impact() ORDER BY setting',
+    $$VALUES ('with sample_rate <= 0.003: can slow a query by 31 %'::text),
+             ('with sample_rate <= 0.003: can slow a query by 391 %')$$,
+                  'advice states the slowdown');
+DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
+DROP TABLE original;
 
 --
 -- Plans
