@@ -427,8 +427,8 @@ BEGIN
         sample_rate := sample_rate / most_cpu_percent;
         RETURN format('with sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
-            || coalesce(': can slow a query by ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
-                        || ' %', '');
+            || coalesce(' (slows these queries by up to '
+                        || ceil(100 * nullif(call_ns, 0) / least_call_ns) || ' %)', '');
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND NOT observed THEN

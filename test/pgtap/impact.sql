@@ -188,18 +188,20 @@ INSERT INTO made_up VALUES
         'only while needed (uncertain)'),
     ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'with sample_rate <= 0.003: can slow a query by 31 %',
-        'with sample_rate <= 0.003: can slow a query by 31 %'),
+        'with sample_rate <= 0.003 (slows these queries by up to 31 %)',
+        'with sample_rate <= 0.003 (slows these queries by up to 31 %)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'with sample_rate <= 0.003: can slow a query by 31 %',
-        'with sample_rate <= 0.003: can slow a query by 31 %'),
+        'with sample_rate <= 0.003 (slows these queries by up to 31 %)',
+        'with sample_rate <= 0.003 (slows these queries by up to 31 %)'),
     ('auto_explain.log_timing', 40, 2, 'estimate',
-        'with sample_rate <= 0.5: can slow a query by 391 %',
-        'with sample_rate <= 0.5: can slow a query by 391 %'),
-    ('auto_explain, 1 %', 1, 1, 'at least', 'with sample_rate <= 1: can slow a query by 31 %',
-        'with sample_rate <= 1: can slow a query by 31 %'),
-    ('auto_explain, no rate', NULL, 12, NULL, 'with sample_rate <= 0.08: can slow a query by 31 %',
-        'with sample_rate <= 0.08: can slow a query by 31 %'),
+        'with sample_rate <= 0.5 (slows these queries by up to 391 %)',
+        'with sample_rate <= 0.5 (slows these queries by up to 391 %)'),
+    ('auto_explain, 1 %', 1, 1, 'at least',
+        'with sample_rate <= 1 (slows these queries by up to 31 %)',
+        'with sample_rate <= 1 (slows these queries by up to 31 %)'),
+    ('auto_explain, no rate', NULL, 12, NULL,
+        'with sample_rate <= 0.08 (slows these queries by up to 31 %)',
+        'with sample_rate <= 0.08 (slows these queries by up to 31 %)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -223,9 +225,11 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'with sample_rate <= 0.005: can slow a query by 391 %', 'advice by the rate that is set');
+    'with sample_rate <= 0.005 (slows these queries by up to 391 %)',
+    'advice by the rate that is set');
 RESET auto_explain.sample_rate;
-SELECT cmp_ok(max(length(advice)), '<=', 56, 'advice is short') FROM clock_impact();
+-- README's statement then fits 120 columns.
+SELECT cmp_ok(max(length(advice)), '<=', 66, 'advice is short') FROM clock_impact();
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -253,7 +257,8 @@ SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reas
     'nothing is sampled without auto_explain');
 SELECT is(pg_temp.advice(0, 0, 40), 'may stay on', 'sampled, without work');
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
-    'with sample_rate <= 0.5: can slow a query by 31 %', 'sampling does not change log_analyze');
+    'with sample_rate <= 0.5 (slows these queries by up to 31 %)',
+    'sampling does not change log_analyze');
 SET LOCAL auto_explain.sample_rate = 0.5;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may stay on below 200 statements/s (sampled)',
     'half of the statements are sampled');

@@ -216,8 +216,8 @@ BEGIN
 END $made_up$ $body$);
 END $$;
 SELECT results_eq('SELECT advice FROM portable.clock_impact() ORDER BY setting',
-    $$VALUES ('with sample_rate <= 0.003: can slow a query by 31 %'::text),
-             ('with sample_rate <= 0.003: can slow a query by 391 %')$$,
+    $$VALUES ('with sample_rate <= 0.003 (slows these queries by up to 31 %)'::text),
+             ('with sample_rate <= 0.003 (slows these queries by up to 391 %)')$$,
                   'advice states the slowdown');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;
