@@ -282,16 +282,31 @@ has_given_whole(const NodeTiming *t)
 	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
 }
 
+/* Returns whether a hash join has read one row of its outer input, and now reads the inner one. */
+static bool
+has_first_row(const NodeTiming *t)
+{
+	const PlanState *above = t->parent == NULL ? NULL : t->parent->node;
+
+	return above != NULL && IsA(above, HashJoinState) && outerPlanState(above) == t->node &&
+		((const HashJoinState *) above)->hj_FirstOuterTupleSlot != NULL;
+}
+
 /* Returns the state of a node that was not called after the wrappers were installed. */
 static LiveState
 state_before(const NodeTiming *t, const bool *in_call)
 {
 	const NodeTiming *above = t->parent;
+	const LiveNode *shown = live_node(t->query->live->image, t->place);
 
 	if (plan_shape(t->node)->output == OUTPUT_WHOLE)
 		return has_given_whole(t) ? LIVE_FINISHED : LIVE_NOT_STARTED;
 	if (!t->was_called)
 		return LIVE_NOT_STARTED;
+	if (shown->is_subplan && !shown->is_cte && !shown->is_expression)
+		return LIVE_FINISHED;	/* an InitPlan is read to its end at once */
+	if (has_first_row(t))
+		return LIVE_RUNNING;
 	if (above == NULL || t->subplan != NULL || in_call[above->id])
 		return LIVE_UNKNOWN;
 	switch (plan_input_reading(above->node, t->node))
