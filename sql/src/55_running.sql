@@ -54,8 +54,8 @@ COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started, or the state of the node''s latest loop: running, finished (all its rows have '
-    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if '
-    'unknown';
+    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if it was '
+    'executed only before counting began (column since), so that its end may have been missed';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
     'processes; null if it was executed only before that time';
@@ -106,6 +106,113 @@ COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS
     'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
+
+CREATE FUNCTION internal_clock_ends_in(remaining_ms double precision) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
+                THEN 'more than a year'
+                ELSE pg_catalog.format(CASE WHEN ends.low > 0.0::double precision
+                                            THEN '%1$s to %2$s %3$s' ELSE 'within %2$s %3$s' END,
+                                       ends.low::bigint, ends.high::bigint, unit.name) END
+    -- from half to twice the estimate, and 0.5 s on each side: see "Live" in doc/benchmarks.md
+    FROM (SELECT greatest(0.0::double precision, internal_clock_ends_in.remaining_ms
+                                                 / 2000.0::double precision
+                                                 - 0.5::double precision) AS low,
+                 internal_clock_ends_in.remaining_ms / 500.0::double precision
+                     + 0.5::double precision AS high) AS s,
+        LATERAL (SELECT u.name, u.s
+                 FROM (VALUES ('s', 1.0::double precision), ('min', 60.0), ('h', 3600.0),
+                              ('d', 86400.0)) AS u (name, s)
+                 WHERE s.high <= 120.0::double precision * u.s OR u.name = 'd'
+                 ORDER BY u.s LIMIT 1) AS unit,
+        LATERAL (SELECT CASE WHEN s.high <= 20.0::double precision * unit.s THEN unit.s
+                             ELSE 5.0::double precision * unit.s END AS s) AS step,
+        LATERAL (SELECT pg_catalog.round(s.low / step.s) * step.s / unit.s AS low,
+                        greatest(pg_catalog.round(s.high / step.s), 1.0::double precision)
+                            * step.s / unit.s AS high) AS ends;
+END;
+COMMENT ON FUNCTION internal_clock_ends_in(double precision) IS
+    'internal: the range of times in which an execution ends, for its estimated remaining time';
+
+CREATE VIEW clock_activity AS
+    SELECT a.pid,
+           pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
+               AS elapsed,
+           r.node, r.share_percent, r.progress_percent AS done_percent,
+           CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
+                THEN 'waits for a lock'
+                WHEN q.query ~* '^(call|do)[^a-z0-9_]' THEN 'unknown in a procedure'
+                WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms)
+                WHEN r.level > 0 THEN 'unknown in a function'
+                WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
+                WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
+                      WHERE s.name = 'clocktiming.live') = 'off' THEN 'clocktiming.live is off'
+                WHEN pg_catalog.clock_timestamp() - a.query_start
+                     < (SELECT s.reset_val::double precision + 500.0::double precision
+                        FROM pg_catalog.pg_settings s
+                        WHERE s.name = 'clocktiming.live_after') * interval '1 ms'
+                THEN 'too early'
+                ELSE 'no plan is shown' END AS ends_in,
+           pg_catalog.rtrim(pg_catalog."left"(q.query, 24)) AS query
+    FROM pg_catalog.pg_stat_activity a
+        -- removes comments, but not from strings, and joins the lines
+        CROSS JOIN LATERAL (SELECT pg_catalog.btrim(pg_catalog.regexp_replace(
+            pg_catalog.regexp_replace(pg_catalog."left"(a.query, 2000),
+                '(''[^'']*''|"[^"]*")|--[^' || pg_catalog.chr(10)
+                || ']*|/[*]([^*]|[*]+[^*/])*[*]+/', E'\\1', 'g'),
+            '[[:space:]]+', ' ', 'g')) AS query) q
+        -- Of the innermost statement, its node.  A plan of only a Result computes an expression,
+        -- and the statement that called it is more informative.  Of the client's statement, its
+        -- progress.  A cursor between two fetches is older than the running statement.
+        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
+                          nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
+                                                      n.relation), '') AS node,
+                          pg_catalog.first_value(n.progress_percent) OVER outermost
+                              AS progress_percent,
+                          pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
+                          pg_catalog.first_value(n.reason) OVER outermost AS reason
+                   FROM clock_running n
+                   WHERE n.busiest IS NOT FALSE
+                   WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
+                   ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
+                            n.as_of DESC) r ON r.pid = a.pid
+        LEFT JOIN (VALUES ('too little is done', 'too early'),
+                          ('the plan is done but for its last rows', 'soon: last rows'),
+                          ('a node is called for longer than expected', 'longer than expected'),
+                          ('a node has returned more rows than the planner expected',
+                           'more rows than planned'),
+                          ('the counters began while the query was running',
+                           'counters began too late'),
+                          ('the number of rounds of a recursive query is unknown',
+                           'recursive query'),
+                          ('the plan has more nodes than are shown', 'more than 256 nodes'))
+            AS w (reason, short) ON w.reason = r.reason
+    WHERE a.state = 'active' AND a.backend_type = 'client backend'
+        AND a.pid <> pg_catalog.pg_backend_pid()
+    ORDER BY a.query_start;
+COMMENT ON VIEW clock_activity IS
+    'running statements of the cluster: the busiest node of each, how much is done, and in which '
+    'time it ends';
+GRANT SELECT ON TABLE clock_activity TO PUBLIC;
+COMMENT ON COLUMN clock_activity.pid IS
+    'process that executes the statement: in a parallel plan, the leader';
+COMMENT ON COLUMN clock_activity.elapsed IS
+    'time since the statement began, in whole seconds';
+COMMENT ON COLUMN clock_activity.node IS
+    'busiest node of the plan, and its relation: the running node with the largest time of its '
+    'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
+COMMENT ON COLUMN clock_activity.share_percent IS
+    'the node''s own time so far in percent of the elapsed time since counting began, added up '
+    'over the processes that have executed the node';
+COMMENT ON COLUMN clock_activity.done_percent IS
+    'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
+    'ends_in';
+COMMENT ON COLUMN clock_activity.ends_in IS
+    'estimated time until the end of the statement, as a range that contains it in about nine of '
+    'ten cases if the planner''s estimates of rows are right; or the reason why it is unknown';
+COMMENT ON COLUMN clock_activity.query IS
+    'beginning of the statement, without comments and line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED

@@ -1,0 +1,26 @@
+-- clock_activity's ranges of times: each contains the estimate.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE ranges AS
+    SELECT s, r, coalesce(substring(r FROM '^([0-9]+) to')::float8, 0) * unit AS low,
+           substring(r FROM '([0-9]+) [a-z]+$')::float8 * unit AS high
+    FROM (SELECT s, internal_clock_ends_in(1000 * s) AS r
+          FROM (SELECT 0 AS s UNION ALL SELECT 1.01 ^ i / 1000 FROM generate_series(0, 2400) AS i)
+              AS i) AS a
+        LEFT JOIN (VALUES ('s', 1.0::float8), ('min', 60), ('h', 3600), ('d', 86400))
+            AS u (name, unit) ON r ~ (' ' || name || '$');
+SELECT is(string_agg(DISTINCT r, '; '), NULL, 'form') FROM ranges
+    WHERE r !~ '^(([1-9][0-9]* to|within) [1-9][0-9]* (s|min|h|d)|more than a year)$';
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the range') FROM ranges
+    WHERE NOT s BETWEEN low AND high;
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no range ends before an earlier one')
+    FROM (SELECT *, lag(high) OVER (ORDER BY s) AS before FROM ranges) AS s WHERE high < before;
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no long range is 4 times as wide') FROM ranges
+    WHERE s >= 120 AND high - low > 4 * s;
+SELECT is(count(*), 0::bigint, 'more than a year only then') FROM ranges
+    WHERE low IS NULL AND s < 366 * 86400.0 OR (r ~ 'year') <> (low IS NULL AND high IS NULL);
+SELECT is(internal_clock_ends_in(NULL), NULL, 'NULL');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,136 @@
+
+# clock_activity: one row for each running statement of a client, and for each the reason if the
+# time of its end is unknown.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+use LiveCluster;
+
+my $cluster = LiveCluster->new;
+my ($node, $holder, $session, $pid) = @$cluster{qw(node holder session pid)};
+
+# pause() waits like hold(), but not for a lock.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+	BEGIN
+		IF i = at THEN
+			PERFORM pg_advisory_lock_shared(2);
+			WHILE NOT pg_try_advisory_lock_shared(1) LOOP
+				PERFORM pg_sleep(0.01);
+			END LOOP;
+			PERFORM pg_advisory_unlock_shared(1), pg_advisory_unlock_shared(2);
+		END IF;
+		RETURN i;
+	END $$;
+	CREATE FUNCTION pausing() RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE
+		n bigint;
+	BEGIN
+		SELECT count(*) INTO n FROM (SELECT pause(i, 300) FROM a OFFSET 0) s;
+		RETURN n;
+	END $$;
+	CREATE ROLE regress_other;
+	CREATE ROLE regress_monitor IN ROLE pg_read_all_stats});
+
+sub query { my ($sql) = @_; return $cluster->query($sql); }
+sub wait_for { my ($sql) = @_; return $cluster->wait_for($sql); }
+
+# Returns the columns of the session's row in clock_activity; separates rows by line breaks.
+sub row { my ($columns) = @_; return query("SELECT $columns FROM clock_activity WHERE pid = $pid"); }
+
+# Starts a statement, which calls pause(). Calls the function $during while it waits.
+sub while_pausing
+{
+	my ($sql, $during) = @_;
+
+	$holder->query('SELECT pg_advisory_lock(1)');
+	$session->send($sql);
+	wait_for("SELECT count(*) > 0 FROM pg_locks WHERE pid = $pid AND locktype = 'advisory' AND objid = 2 AND granted");
+	$during->();
+	$holder->query('SELECT pg_advisory_unlock(1)');
+	return $session->result;
+}
+
+# Executes a statement until it is shown, with any columns. Then calls the function, and cancels it.
+sub while_running
+{
+	my ($sql, $condition, $during) = @_;
+
+	$session->send($sql);
+	wait_for("SELECT count(*) > 0 FROM clock_activity WHERE pid = $pid AND ($condition)");
+	$during->();
+	query("SELECT pg_cancel_backend($pid)");
+	return $session->result;
+}
+
+# The statement's text, and what a statement waits for
+while_pausing("/* comment */ -- it's another\nSELECT   'a--/*c*/' AS x, /* d ** e */ pause(i, 300)\n\tFROM a", sub {
+	is(row('query'), q{SELECT 'a--/*c*/' AS x,}, 'the text without comments and line breaks');
+	is(row('node'), 'Seq Scan on a', 'the node');
+	is(row('elapsed = date_trunc($$second$$, elapsed), share_percent BETWEEN 0 AND 110'), 't|t', 'elapsed time and share');
+	is(query('SET ROLE regress_other; SELECT count(*) FROM clock_activity'), 0, 'another user sees nothing');
+	is(query("SET ROLE regress_monitor; SELECT count(*) FROM clock_activity WHERE pid = $pid AND node IS NOT NULL"), 1, 'members of pg_read_all_stats see everything');
+	is(query('CREATE SCHEMA bad; CREATE FUNCTION bad.date_trunc(text, interval) RETURNS interval LANGUAGE sql AS $$SELECT $2$$; CREATE VIEW bad.clock_running AS SELECT 1 AS pid; '
+			. "SET search_path = bad, public, pg_catalog; SELECT node FROM clock_activity WHERE pid = $pid; SET client_min_messages = warning; DROP SCHEMA bad CASCADE"),
+		'Seq Scan on a', 'under any search_path');
+});
+$cluster->while_waiting('SELECT hold(i, 300) FROM a', sub { is(row('node, ends_in'), 'Seq Scan on a|waits for a lock', 'a lock'); });
+$holder->query('BEGIN; LOCK TABLE a');
+while_running('SELECT count(*) FROM a', q{ends_in = 'waits for a lock'}, sub { is(row('node'), '', 'a lock before the plan is executed'); });
+$holder->query('ROLLBACK');
+
+# One row for each process
+while_pausing('SELECT pausing()', sub {
+	cmp_ok(query("SELECT count(DISTINCT level) FROM clock_running WHERE pid = $pid"), '>', 1, 'a statement in a function');
+	like(row('node, ends_in'), qr/^(?:Seq Scan on a|Aggregate)\|unknown in a function$/, 'its node, and one row');
+});
+while_pausing('SELECT pause(i, 300), i FROM big WHERE (SELECT pausing()) IS NOT NULL', sub { is(row('count(*)'), 1, 'an InitPlan'); });
+while_pausing("DO \$\$BEGIN PERFORM pause(i, 300) FROM a; END\$\$", sub { is(row('node, ends_in'), 'Seq Scan on a|unknown in a procedure', 'DO'); });
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM b; MOVE 100 IN c');
+is(query("SELECT count(*) FROM clock_running WHERE pid = $pid") . '|' . row('count(*)'), '1|0', 'idle in transaction');
+while_pausing('SELECT pause(i, 300) FROM a', sub {
+	is(query("SELECT count(DISTINCT started_at) FROM clock_running WHERE pid = $pid AND level = 0"), 2, 'a cursor and a statement');
+	is(row('node'), 'Seq Scan on a', 'one row: the statement');
+});
+$session->query('COMMIT');
+is(query('SELECT count(*) FROM clock_activity'), 0, 'nothing where nothing runs, and not the own statement');
+
+# The time of the end
+while_running('SELECT pg_sleep(0.1), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
+	like(row('ends_in'), qr/^(?:\d+ to \d+|within \d+) (?:s|min|h|d)$/, 'a range');
+	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'and progress');
+});
+
+# Reasons why it is unknown. The view has a short form of each reason of clock_running.
+my $definition = query(q{SELECT pg_get_viewdef('clock_activity')});
+my @reasons = slurp_file('src/live/live_progress.c') =~ /gettext_noop\("([^"]+)"\)/g;
+cmp_ok(scalar @reasons, '>', 4, 'reasons');
+is(join("\n", grep { index($definition, "('$_'") < 0 } @reasons), '', 'each has a short form');
+while_pausing('SELECT pause(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub { is(row('ends_in'), 'more rows than planned', 'more rows'); });
+while_pausing('WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT pause(i + 1, 3)::integer FROM r WHERE i < 9) SELECT count(*) FROM r', sub {
+	is(row('ends_in'), 'recursive query', 'a recursive query');
+});
+while_running('SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1; VACUUM (FREEZE) big', q{query ~ '^VACUUM'}, sub {
+	wait_for("SELECT ends_in = 'no plan is shown' FROM clock_activity WHERE pid = $pid");
+	pass('VACUUM');
+});
+
+# Statements are shown after live_after, if live is on.
+$node->append_conf('postgresql.conf', "clocktiming.live_after = 10min\nclocktiming.live_interval = 50");
+$node->reload;
+wait_for(q{SELECT current_setting('clocktiming.live_after') = '10min'});
+$cluster->new_session;
+($session, $pid) = @$cluster{qw(session pid)};
+while_pausing('SELECT pause(i, 300) FROM a', sub { is(row('node, ends_in'), '|too early', 'too early'); });
+$node->append_conf('postgresql.conf', 'clocktiming.live = off');
+$node->reload;
+wait_for(q{SELECT current_setting('clocktiming.live') = 'off'});
+while_pausing('SELECT pause(i, 300) FROM a', sub { is(row('node, ends_in'), '|clocktiming.live is off', 'off'); });
+
+done_testing();
