@@ -1975,7 +1975,13 @@ AS $body$
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
-               END, x ->> 'note'), ''),
+               END,
+               -- the number of processes only at the topmost node below a Gather
+               CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
+                    THEN nullif(pg_catalog.regexp_replace(x ->> 'note',
+                                                          '^mean of [0-9]+ processes(, )?', ''),
+                                '')
+                    ELSE x ->> 'note' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,

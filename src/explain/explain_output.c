@@ -233,14 +233,14 @@ add(StringInfo list, const char *separator, const char *text)
 }
 
 char *
-explain_note(const NodeEstimate *node)
+explain_note(const NodeEstimate *node, bool with_processes)
 {
 	StringInfoData note;
 
 	if (node->kind == NODE_UNTIMED)
 		return pstrdup("not timed");
 	initStringInfo(&note);
-	if (node->processes > 1)
+	if (node->processes > 1 && with_processes)
 		add(&note, ", ", psprintf("mean of %d processes", node->processes));
 	if (node->untimed_loops > 0)
 		add(&note, ", ", "workers not timed");
@@ -258,7 +258,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 	double		self_margin_ms = PER_PROCESS_MS(node, node->self_margin_ns);
 	bool		with_percent = !isnan(node->share_percent);
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
-	char	   *note = explain_note(node);
+	char	   *note = explain_note(node, true);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;
@@ -312,6 +312,18 @@ percent_of_run(const PlanEstimate *plan, double ns)
 	return plan->run_ns > 0 ? ns / plan->run_ns * 100 : 0;
 }
 
+/*
+ * Returns the part of the leader's wait that it would also have on an idle server, because the plan
+ * has more processes than the server has CPUs: an estimate, as if all processes had always worked.
+ */
+static double
+wait_for_own_processes(double executing_ns, double preempted_ns, int processes, int cpus)
+{
+	if (processes <= cpus || cpus == 0)
+		return 0;
+	return Min(executing_ns * (processes - cpus) / cpus, preempted_ns);
+}
+
 char *
 explain_disturbed(const PlanEstimate *plan, const char *separator)
 {
@@ -321,6 +333,8 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
 	double		preempted_ns = rint(plan->preempted_ns / unit_ns) * unit_ns;
 	double		waited_ns = 0;
+	double		executing_ns;
+	double		own_ns;
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
 	StringInfoData text;
@@ -331,22 +345,32 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 		processes = Max(processes, plan->nodes[i].processes);
 	}
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
+	executing_ns = run_ns - preempted_ns - waited_ns;
+	own_ns = wait_for_own_processes(executing_ns, preempted_ns, processes, cpus);
+	own_ns = rint(own_ns / unit_ns) * unit_ns;
 	initStringInfo(&text);
 	if (percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED)
 	{
-		appendStringInfo(&text, "%.*f ms%s:%s%.*f executing,%s%.*f waiting for a CPU",
-						 decimals, run_ns / 1e6, processes > 1 ? " in the leader" : "", separator,
-						 decimals, (run_ns - preempted_ns - waited_ns) / 1e6, separator,
-						 decimals, preempted_ns / 1e6);
-		if (processes > cpus && cpus > 0)
-			appendStringInfo(&text, " (%d processes on %d CPUs)", processes, cpus);
+		appendStringInfo(&text, "%.*f ms%s:%s%.*f executing", decimals, run_ns / 1e6,
+						 processes > 1 ? " in the leader" : "", separator,
+						 decimals, executing_ns / 1e6);
+		if (own_ns > 0)
+			appendStringInfo(&text, ",%s%.*f waiting for a CPU (%d processes on %d CPUs)",
+							 separator, decimals, own_ns / 1e6, processes, cpus);
+		if (preempted_ns > own_ns)
+			appendStringInfo(&text, ",%s%.*f waiting for a CPU%s", separator, decimals,
+							 (preempted_ns - own_ns) / 1e6, own_ns > 0 ? " (other processes)" : "");
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
 	}
 	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
-		appendStringInfo(&text, "%s%.1f ms in a few long calls, or in gaps between timed calls",
-						 text.len > 0 ? separator : "", plan->rare_ns / 1e6);
+	{
+		if (text.len > 0)
+			appendStringInfo(&text, ";%s", separator);
+		appendStringInfo(&text, "%.1f ms in a few long calls, or in gaps between timed calls",
+						 plan->rare_ns / 1e6);
+	}
 	return text.len > 0 ? text.data : NULL;
 }
 

@@ -56,8 +56,8 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL. */
-extern char *explain_note(const NodeEstimate *node);
+/* Returns a note about a node's figures, or NULL.  with_processes: also how many processes. */
+extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
  * Returns what disturbed the run, with this separator between its parts: the parts of its time, if

@@ -125,11 +125,16 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 	return n == 1 ? "takes the most time" : "may take the most time";
 }
 
-/* Returns a node's notes, separated by commas.  The root's note ends with that about the query. */
+/*
+ * Returns a node's notes, separated by commas.  The root's note ends with that about the query.  Of
+ * nodes below a Gather, only the topmost one's note states the number of processes.
+ */
 static const char *
 note_of_row(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	const char *notes[] = {note_of_share(plan, node), explain_note(node)};
+	bool		same_as_above = node->parent >= 0 &&
+		plan->nodes[node->parent].processes == node->processes;
+	const char *notes[] = {note_of_share(plan, node), explain_note(node, !same_as_above)};
 	const char *disturbed = node == &plan->nodes[0] ? explain_disturbed(plan, "\n  ") : NULL;
 	StringInfoData note;
 

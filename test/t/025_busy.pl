@@ -60,8 +60,10 @@ my $parallel = $node->safe_psql('postgres', qq{
 	SELECT note FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)') WHERE node = 1;
 	ALTER TABLE a RESET (parallel_workers)});
 my $processes = $cpus + 1;
-like($parallel, qr/(?:^|\n)query: [\d.]+ ms in the leader:\n.*\n  [\d.]+ waiting for a CPU \($processes processes on $cpus CPUs\)/,
-	'rows: more processes than CPUs');
+my @parts = $parallel =~ /(?:^|\n)query: ([\d.]+) ms in the leader:\n  ([\d.]+) executing,\n  ([\d.]+) waiting for a CPU \($processes processes on $cpus CPUs\),\n  ([\d.]+) waiting for a CPU \(other processes\)(?:,\n  ([\d.]+) waiting for workers)?/;
+is(scalar @parts, 5, 'rows: more processes than CPUs') or diag $parallel;
+cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + ($parts[4] // 0) - $parts[0]), '<', 0.01, 'rows: these parts add up, too') or diag $parallel;
+cmp_ok(abs($parts[2] - $parts[1] / $cpus), '<=', 0.1, 'rows: one process more than CPUs waits for its part') or diag $parallel;
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
 cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: how much of the run');
 cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
