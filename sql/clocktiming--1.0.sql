@@ -2096,7 +2096,7 @@ CREATE VIEW clock_activity AS
            r.node, r.share_percent, r.progress_percent AS done_percent,
            CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
                 THEN 'waits for a lock'
-                WHEN q.query ~* '^(call|do)[^a-z0-9_]' THEN 'unknown in a procedure'
+                WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]' THEN 'unknown in a procedure'
                 WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms)
                 WHEN r.level > 0 THEN 'unknown in a function'
                 WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
@@ -2108,25 +2108,27 @@ CREATE VIEW clock_activity AS
                         WHERE s.name = 'clocktiming.live_after') * interval '1 ms'
                 THEN 'too early'
                 ELSE 'no plan is shown' END AS ends_in,
-           pg_catalog.rtrim(pg_catalog."left"(q.query, 24)) AS query
+           pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
+               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 28)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- removes comments, but not from strings, and joins the lines
-        CROSS JOIN LATERAL (SELECT pg_catalog.btrim(pg_catalog.regexp_replace(
-            pg_catalog.regexp_replace(pg_catalog."left"(a.query, 2000),
-                '(''[^'']*''|"[^"]*")|--[^' || pg_catalog.chr(10)
-                || ']*|/[*]([^*]|[*]+[^*/])*[*]+/', E'\\1', 'g'),
-            '[[:space:]]+', ' ', 'g')) AS query) q
         -- Of the innermost statement, its node.  A plan of only a Result computes an expression,
         -- and the statement that called it is more informative.  Of the client's statement, its
         -- progress.  A cursor between two fetches is older than the running statement.
-        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
+        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.node_share AS share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
-                   FROM clock_running n
+                   FROM (SELECT s.*,
+                                -- percent of the time of all nodes, as in clock_explain
+                                pg_catalog.round((100.0::double precision * s.share_percent
+                                    / nullif(sum(s.share_percent)
+                                          FILTER (WHERE s.node_type !~ 'Gather')
+                                          OVER (PARTITION BY s.pid, s.level, s.started_at),
+                                          0.0::double precision))::numeric, 1) AS node_share
+                         FROM clock_running s) n
                    WHERE n.busiest IS NOT FALSE
                    WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
@@ -2157,16 +2159,15 @@ COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
     'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
 COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time so far in percent of the elapsed time since counting began, added up '
-    'over the processes that have executed the node';
+    'the node''s own time since counting began in percent of that of all nodes, without the wait of '
+    'a Gather for its workers';
 COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
     'ends_in';
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, as a range that contains it in about nine of '
     'ten cases if the planner''s estimates of rows are right; or the reason why it is unknown';
-COMMENT ON COLUMN clock_activity.query IS
-    'beginning of the statement, without comments and line breaks';
+COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED

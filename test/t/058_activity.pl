@@ -71,9 +71,9 @@ sub while_running
 
 # The statement's text, and what a statement waits for
 while_pausing("/* comment */ -- it's another\nSELECT   'a--/*c*/' AS x, /* d ** e */ pause(i, 300)\n\tFROM a", sub {
-	is(row('query'), q{SELECT 'a--/*c*/' AS x,}, 'the text without comments and line breaks');
+	is(row('query'), q{/* comment */ -- it's anothe}, 'the text without line breaks');
 	is(row('node'), 'Seq Scan on a', 'the node');
-	is(row('elapsed = date_trunc($$second$$, elapsed), share_percent BETWEEN 0 AND 110'), 't|t', 'elapsed time and share');
+	is(row('elapsed = date_trunc($$second$$, elapsed), share_percent = 100'), 't|t', 'elapsed time, and the share of a single node');
 	is(query('SET ROLE regress_other; SELECT count(*) FROM clock_activity'), 0, 'another user sees nothing');
 	is(query("SET ROLE regress_monitor; SELECT count(*) FROM clock_activity WHERE pid = $pid AND node IS NOT NULL"), 1, 'members of pg_read_all_stats see everything');
 	is(query('CREATE SCHEMA bad; CREATE FUNCTION bad.date_trunc(text, interval) RETURNS interval LANGUAGE sql AS $$SELECT $2$$; CREATE VIEW bad.clock_running AS SELECT 1 AS pid; '
