@@ -142,7 +142,8 @@ CREATE VIEW clock_activity AS
            r.node, r.share_percent, r.progress_percent AS done_percent,
            CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
                 THEN 'waits for a lock'
-                WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]' THEN 'unknown in a procedure'
+                WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
+                THEN 'unknown in a procedure'
                 WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms)
                 WHEN r.level > 0 THEN 'unknown in a function'
                 WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
@@ -205,8 +206,8 @@ COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
     'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
 COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began in percent of that of all nodes, without the wait of '
-    'a Gather for its workers';
+    'the node''s own time since counting began, in percent of that of all nodes except Gather and '
+    'Gather Merge';
 COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
     'ends_in';

@@ -29,8 +29,8 @@
 /* Shortest wait for workers that is printed, in ns. */
 #define LEAST_WAIT_NS		1e6
 
-/* Length of a run from which its parts are printed without decimals, in ns. */
-#define LONG_RUN_NS			1e9
+/* Length of a run from which its parts are printed in whole ms, in ns. */
+#define WHOLE_MS_NS			1e9
 
 /* Rare long calls are printed if they take at least this share of the run, and this time in ns. */
 #define MUCH_RARE		0.05
@@ -328,8 +328,8 @@ char *
 explain_disturbed(const PlanEstimate *plan, const char *separator)
 {
 	/* printed values are multiples of this, so that the parts add up */
-	double		unit_ns = plan->run_ns >= LONG_RUN_NS ? 1e6 : 1e5;
-	int			decimals = plan->run_ns >= LONG_RUN_NS ? 0 : 1;
+	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
+	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
 	double		preempted_ns = rint(plan->preempted_ns / unit_ns) * unit_ns;
 	double		waited_ns = 0;
@@ -345,7 +345,7 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 		processes = Max(processes, plan->nodes[i].processes);
 	}
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
-	executing_ns = run_ns - preempted_ns - waited_ns;
+	executing_ns = Max(run_ns - preempted_ns - waited_ns, 0);
 	own_ns = wait_for_own_processes(executing_ns, preempted_ns, processes, cpus);
 	own_ns = rint(own_ns / unit_ns) * unit_ns;
 	initStringInfo(&text);
