@@ -1909,8 +1909,8 @@ AS $body$
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           -- The largest share is that of a node whose upper limit is not below the lower limit
-           -- of any other.
+           -- A node may have the largest share if its upper limit is not below the lower limit of
+           -- any other node.
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
@@ -2247,8 +2247,9 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Whether this session replaces auto_explain's timers by sampling.  Null without the C library,
-    -- which defines both settings.  pg_settings is not used, because it can spill to disk.
+    -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
+    -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
+    -- that can write temporary files.
     sampled CONSTANT boolean :=
         CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
              THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
@@ -2507,8 +2508,9 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements that cost 10 ms.  One costs 100 us if it is sampled, and 800 timed
-        -- calls at most if not (doc/benchmarks.md, "Cost of sampling per statement").
+        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
+        -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may stay on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
@@ -3037,13 +3039,13 @@ BEGIN
                                    'away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'other processes used part of the CPU''s time; clocks are not to '
-                           'blame, and their figures hold' || finding;
+                finding := 'other processes used part of the CPU''s time; the clocks'' figures '
+                           'are valid nevertheless' || finding;
                 now_ := CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
                              THEN 'find the server''s own busy sessions: `SELECT * FROM '
                                   'pg_stat_activity WHERE state = ''active''`; if there are none, '
-                             ELSE 'look at the provider''s graph of the CPU: if the server itself '
-                                  'uses little, ' END
+                             ELSE 'look at the provider''s graph of CPU usage: if the server '
+                                  'itself uses little CPU time, ' END
                         || 'ask the provider how much of the CPU''s time the hypervisor takes '
                            '(steal)';
             ELSE

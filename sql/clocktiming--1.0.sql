@@ -430,8 +430,9 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Whether this session replaces auto_explain's timers by sampling.  Null without the C library,
-    -- which defines both settings.  pg_settings is not used, because it can spill to disk.
+    -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
+    -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
+    -- that can write temporary files.
     sampled CONSTANT boolean :=
         CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
              THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
@@ -690,8 +691,9 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements that cost 10 ms.  One costs 100 us if it is sampled, and 800 timed
-        -- calls at most if not (doc/benchmarks.md, "Cost of sampling per statement").
+        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
+        -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may stay on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
@@ -2008,8 +2010,8 @@ COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started, or the state of the node''s latest loop: running, finished (all its rows have '
-    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if it was '
-    'executed only before counting began (column since), so that its end may have been missed';
+    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if the '
+    'node was executed only before counting began (column since) and may have ended then';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
     'processes; null if it was executed only before that time';
@@ -2087,7 +2089,7 @@ BEGIN ATOMIC
                             * step.s / unit.s AS high) AS ends;
 END;
 COMMENT ON FUNCTION internal_clock_ends_in(double precision) IS
-    'internal: the range of times in which an execution ends, for its estimated remaining time';
+    'internal: returns the range of the remaining time as text, for an estimate in ms';
 
 CREATE VIEW clock_activity AS
     SELECT a.pid,
@@ -2112,9 +2114,9 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 28)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- Of the innermost statement, its node.  A plan of only a Result computes an expression,
-        -- and the statement that called it is more informative.  Of the client's statement, its
-        -- progress.  A cursor between two fetches is older than the running statement.
+        -- The node is that of the innermost statement.  A plan of only a Result is taken last,
+        -- because it only computes an expression.  Progress is that of the client's statement.  By
+        -- the latest as_of, a cursor between two fetches is not taken for it.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.node_share AS share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
@@ -2149,8 +2151,8 @@ CREATE VIEW clock_activity AS
         AND a.pid <> pg_catalog.pg_backend_pid()
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
-    'running statements of the cluster: the busiest node of each, how much is done, and in which '
-    'time it ends';
+    'running statements of clients in the cluster: the busiest node, the share that is done, and '
+    'the remaining time of each';
 GRANT SELECT ON TABLE clock_activity TO PUBLIC;
 COMMENT ON COLUMN clock_activity.pid IS
     'process that executes the statement: in a parallel plan, the leader';
@@ -2167,7 +2169,8 @@ COMMENT ON COLUMN clock_activity.done_percent IS
     'ends_in';
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, as a range that contains it in about nine of '
-    'ten cases if the planner''s estimates of rows are right; or the reason why it is unknown';
+    'ten cases (three of four in parallel plans) if the planner''s estimates of rows are right; or '
+    'the reason why it is unknown';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

@@ -26,8 +26,8 @@ AS $body$
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           -- The largest share is that of a node whose upper limit is not below the lower limit
-           -- of any other.
+           -- A node may have the largest share if its upper limit is not below the lower limit of
+           -- any other node.
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)

@@ -158,8 +158,9 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Whether this session replaces auto_explain's timers by sampling.  Null without the C library,
-    -- which defines both settings.  pg_settings is not used, because it can spill to disk.
+    -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
+    -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
+    -- that can write temporary files.
     sampled CONSTANT boolean :=
         CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
              THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
@@ -418,8 +419,9 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements that cost 10 ms.  One costs 100 us if it is sampled, and 800 timed
-        -- calls at most if not (doc/benchmarks.md, "Cost of sampling per statement").
+        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
+        -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may stay on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN

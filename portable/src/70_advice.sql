@@ -115,13 +115,13 @@ BEGIN
                                    'away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'other processes used part of the CPU''s time; clocks are not to '
-                           'blame, and their figures hold' || finding;
+                finding := 'other processes used part of the CPU''s time; the clocks'' figures '
+                           'are valid nevertheless' || finding;
                 now_ := CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
                              THEN 'find the server''s own busy sessions: `SELECT * FROM '
                                   'pg_stat_activity WHERE state = ''active''`; if there are none, '
-                             ELSE 'look at the provider''s graph of the CPU: if the server itself '
-                                  'uses little, ' END
+                             ELSE 'look at the provider''s graph of CPU usage: if the server '
+                                  'itself uses little CPU time, ' END
                         || 'ask the provider how much of the CPU''s time the hypervisor takes '
                            '(steal)';
             ELSE

@@ -313,8 +313,8 @@ percent_of_run(const PlanEstimate *plan, double ns)
 }
 
 /*
- * Returns the part of the leader's wait that it would also have on an idle server, because the plan
- * has more processes than the server has CPUs: an estimate, as if all processes had always worked.
+ * Estimates the part of the leader's wait for a CPU that the plan's own processes caused, because
+ * there were more of them than CPUs.  Assumes that no process ever slept.
  */
 static double
 wait_for_own_processes(double executing_ns, double preempted_ns, int processes, int cpus)

@@ -56,12 +56,12 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL.  with_processes: also how many processes. */
+/* Returns a note about a node's figures, or NULL.  with_processes: adds their number. */
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
- * Returns what disturbed the run, with this separator between its parts: the parts of its time, if
- * it waited long for a CPU, and the time of rare long calls.  Returns NULL if nothing did.
+ * Describes what disturbed the run; NULL if nothing did.  After a long wait for a CPU, the text has
+ * the parts of the run's time, each after this separator.  It also has the time of rare long calls.
  */
 extern char *explain_disturbed(const PlanEstimate *plan, const char *separator);
 

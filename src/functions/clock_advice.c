@@ -194,7 +194,7 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 	if (!wrong && lost < LOST_PERCENT)
 		advise_nothing(advice, "other processes hardly interrupted the run");
 	else
-		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "other processes used part of the CPU's time; clocks are not to blame, and their figures hold",
+		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "other processes used part of the CPU's time; the clocks' figures are valid nevertheless",
 			   "run `top` to see which processes use the CPU; its st column is the hypervisor's share", NULL,
 			   "dedicated CPUs, if the hypervisor takes the time");
 }

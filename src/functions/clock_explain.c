@@ -107,8 +107,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 }
 
 /*
- * Returns a note about which nodes have the largest share: those whose upper limit is not below
- * the lower limit of any other.
+ * Returns a node's note about its share, or NULL.  A node may have the largest share if its upper
+ * limit is not below the lower limit of any other node.
  */
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)

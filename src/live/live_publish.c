@@ -282,7 +282,7 @@ has_given_whole(const NodeTiming *t)
 	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
 }
 
-/* Returns whether a hash join has read one row of its outer input, and now reads the inner one. */
+/* Returns whether the node is the outer input of a hash join that holds its first row. */
 static bool
 has_first_row(const NodeTiming *t)
 {
@@ -304,7 +304,7 @@ state_before(const NodeTiming *t, const bool *in_call)
 	if (!t->was_called)
 		return LIVE_NOT_STARTED;
 	if (shown->is_subplan && !shown->is_cte && !shown->is_expression)
-		return LIVE_FINISHED;	/* an InitPlan is read to its end at once */
+		return LIVE_FINISHED;	/* an InitPlan that is not being called */
 	if (has_first_row(t))
 		return LIVE_RUNNING;
 	if (above == NULL || t->subplan != NULL || in_call[above->id])

@@ -16,7 +16,8 @@ SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the ran
     WHERE NOT s BETWEEN low AND high;
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no range ends before an earlier one')
     FROM (SELECT *, lag(high) OVER (ORDER BY s) AS before FROM ranges) AS s WHERE high < before;
-SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no long range is 4 times as wide') FROM ranges
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
+    'no long range is wider than 4 times the estimate') FROM ranges
     WHERE s >= 120 AND high - low > 4 * s;
 SELECT is(count(*), 0::bigint, 'more than a year only then') FROM ranges
     WHERE low IS NULL AND s < 366 * 86400.0 OR (r ~ 'year') <> (low IS NULL AND high IS NULL);

@@ -239,7 +239,8 @@ SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, '
                                        NULL),
     'with sample_rate <= 0.5', 'no slowdown');
 
--- clocktiming.sampled_timing replaces the timers. Then the number of statements counts.
+-- clocktiming.sampled_timing replaces the timers. Then the cost depends on the number of
+-- statements.
 CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, call_ns numeric,
     setting text DEFAULT 'auto_explain.log_timing', in_effect boolean DEFAULT true)
     RETURNS text LANGUAGE sql

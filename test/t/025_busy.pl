@@ -1,6 +1,6 @@
 
-# On a busy server, clock_explain() must report that other processes used the CPU. What cannot be
-# measured must have a wide margin.
+# On a busy server, clock_explain() must report that other processes used the CPU. Times that cannot
+# be measured must have wide margins.
 
 use strict;
 use warnings;

@@ -57,7 +57,8 @@ sub while_pausing
 	return $session->result;
 }
 
-# Executes a statement until it is shown, with any columns. Then calls the function, and cancels it.
+# Starts a statement, and waits until its row fulfils the condition. Then calls $during, and cancels
+# the statement.
 sub while_running
 {
 	my ($sql, $condition, $during) = @_;
