@@ -2563,14 +2563,14 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        RETURN 'may stay on';
+        RETURN 'may be on';
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
         -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
         -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
         -- expected calls (FEW_CALLS) is not sampled: each call is timed.
-        RETURN format('may stay on below %s statements/s (sampled)',
+        RETURN format('may be on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
@@ -2586,7 +2586,7 @@ BEGIN
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
-        RETURN 'may stay on';
+        RETURN 'may be on';
     END IF;
     RETURN 'only while needed';
 END

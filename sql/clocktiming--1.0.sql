@@ -687,14 +687,14 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        RETURN 'may stay on';
+        RETURN 'may be on';
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
         -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
         -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
         -- expected calls (FEW_CALLS) is not sampled: each call is timed.
-        RETURN format('may stay on below %s statements/s (sampled)',
+        RETURN format('may be on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
@@ -710,7 +710,7 @@ BEGIN
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
-        RETURN 'may stay on';
+        RETURN 'may be on';
     END IF;
     RETURN 'only while needed';
 END
@@ -1522,7 +1522,7 @@ COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'work, since the last reset of the statistics or during the given seconds; returns a row per '
     'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
     'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
-    'may stay on, and reason says what is unknown';
+    'may be on, and reason says what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
@@ -2112,7 +2112,7 @@ CREATE VIEW clock_activity AS
                 THEN 'too early'
                 ELSE 'no plan is shown' END AS ends_in,
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
-               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 28)) AS query
+               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 34)) AS query
     FROM pg_catalog.pg_stat_activity a
         -- The node is that of the innermost statement.  A plan of only a Result is taken last,
         -- because it only computes an expression.  Progress is that of the client's statement.  By

@@ -156,5 +156,5 @@ COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'work, since the last reset of the statistics or during the given seconds; returns a row per '
     'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
     'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
-    'may stay on, and reason says what is unknown';
+    'may be on, and reason says what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -352,14 +352,14 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 	if (percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED)
 	{
 		appendStringInfo(&text, "%.*f ms%s:%s%.*f executing", decimals, run_ns / 1e6,
-						 processes > 1 ? " in the leader" : "", separator,
+						 processes > 1 ? " (leader)" : "", separator,
 						 decimals, executing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting for a CPU (%d processes on %d CPUs)",
+			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs",
 							 separator, decimals, own_ns / 1e6, processes, cpus);
 		if (preempted_ns > own_ns)
-			appendStringInfo(&text, ",%s%.*f waiting for a CPU%s", separator, decimals,
-							 (preempted_ns - own_ns) / 1e6, own_ns > 0 ? " (other processes)" : "");
+			appendStringInfo(&text, ",%s%.*f waiting: CPUs used by others", separator, decimals,
+							 (preempted_ns - own_ns) / 1e6);
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);

@@ -174,19 +174,19 @@ RESET max_parallel_workers_per_gather;
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
-    ('exact, low', 0.9, 0.9, NULL, 'may stay on', 'may stay on'),
+    ('exact, low', 0.9, 0.9, NULL, 'may be on', 'may be on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
-    ('estimate, low', 0.2, NULL, 'estimate', 'may stay on', 'may stay on'),
+    ('estimate, low', 0.2, NULL, 'estimate', 'may be on', 'may be on'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
     ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
-    ('at most, low', 0.9, 0.9, 'at most', 'may stay on', 'may stay on'),
+    ('at most, low', 0.9, 0.9, 'at most', 'may be on', 'may be on'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
-    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may stay on', 'may stay on'),
+    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may be on', 'may be on'),
     ('auto_explain, low', 0.04, 300, 'estimate',
         'with sample_rate <= 0.003 (slows these queries by up to 31 %)',
         'with sample_rate <= 0.003 (slows these queries by up to 31 %)'),
@@ -248,20 +248,20 @@ AS $$SELECT internal_clock_timing_advice(setting, in_effect, cpu_percent, most_c
                                          false, call_ns)$$;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'timers: unknown');
 SET LOCAL clocktiming.sampled_timing = auto_explain;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'may stay on below 100 statements/s (sampled)',
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 100 statements/s (sampled)',
     'sampled');
-SELECT is(pg_temp.advice(NULL, NULL, NULL), 'may stay on below 100 statements/s (sampled)',
+SELECT is(pg_temp.advice(NULL, NULL, NULL), 'may be on below 100 statements/s (sampled)',
     'sampled, with an unknown cost of calls');
-SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may stay on below 10 statements/s (sampled)',
+SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may be on below 10 statements/s (sampled)',
     'sampled, with a slow clock');
 SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reason',
     'nothing is sampled without auto_explain');
-SELECT is(pg_temp.advice(0, 0, 40), 'may stay on', 'sampled, without work');
+SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled, without work');
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
     'with sample_rate <= 0.5 (slows these queries by up to 31 %)',
     'sampling does not change log_analyze');
 SET LOCAL auto_explain.sample_rate = 0.5;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'may stay on below 200 statements/s (sampled)',
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 200 statements/s (sampled)',
     'half of the statements are sampled');
 SET LOCAL auto_explain.sample_rate = 0;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'none are sampled');
@@ -294,14 +294,14 @@ SELECT matches(reason, '; clocktiming.sampled_timing is in effect$', sampled || 
 SELECT is(cpu_percent, 0.3000, sampled || ': rows are counted as without sampling') FROM sampling
     WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL clocktiming.sampled_timing = auto_explain;
-SELECT matches(advice, '^may stay on below [0-9]+ statements/s [(]sampled[)]$', 'advice: sampled')
+SELECT matches(advice, '^may be on below [0-9]+ statements/s [(]sampled[)]$', 'advice: sampled')
     FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
 SELECT is(count(*), 4::bigint, 'sampled: the same settings') FROM clock_impact();
 SELECT is(w.cpu_percent, 0.0000, 'sampled: no work, no doubt')
 FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
                           '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0;
-SELECT is(advice, 'may stay on', 'sampled: no statements') FROM clock_impact()
+SELECT is(advice, 'may be on', 'sampled: no statements') FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing';
 RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_min_duration = -1;

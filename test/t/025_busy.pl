@@ -42,13 +42,13 @@ my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
 like($text, qr/^Time: .*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: for how long');
-my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) executing,\s+(\d+\.?\d*) waiting for a CPU/;
+my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) executing,\s+(\d+\.?\d*) waiting: CPUs used by others/;
 like($text, qr/^Clock Disturbed: $disturbed; run it again when the server is calmer$/m, 'text: the parts of the run, and what to do') or diag $text;
 my ($run_ms, $own_ms, $waited_ms) = $text =~ /^Clock Disturbed: $disturbed/m;
 cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run') or diag $text;
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 1"),
-	qr/(^|\n)query: \d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting for a CPU$/, 'rows: the same in lines');
+	qr/(^|\n)query: \d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting: CPUs used by others$/, 'rows: the same in lines');
 # a parallel plan with more processes than CPUs
 chomp(my $cpus = `nproc`);
 my $parallel = $node->safe_psql('postgres', qq{
@@ -60,7 +60,7 @@ my $parallel = $node->safe_psql('postgres', qq{
 	SELECT note FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)') WHERE node = 1;
 	ALTER TABLE a RESET (parallel_workers)});
 my $processes = $cpus + 1;
-my @parts = $parallel =~ /(?:^|\n)query: ([\d.]+) ms in the leader:\n  ([\d.]+) executing,\n  ([\d.]+) waiting for a CPU \($processes processes on $cpus CPUs\),\n  ([\d.]+) waiting for a CPU \(other processes\)(?:,\n  ([\d.]+) waiting for workers)?/;
+my @parts = $parallel =~ /(?:^|\n)query: ([\d.]+) ms \(leader\):\n  ([\d.]+) executing,\n  ([\d.]+) waiting: $processes processes on $cpus CPUs,\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?/;
 is(scalar @parts, 5, 'rows: more processes than CPUs') or diag $parallel;
 cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + ($parts[4] // 0) - $parts[0]), '<', 0.01, 'rows: these parts add up, too') or diag $parallel;
 cmp_ok(abs($parts[2] - $parts[1] / $cpus), '<=', 0.1, 'rows: one process more than CPUs waits for its part') or diag $parallel;
