@@ -1980,7 +1980,14 @@ CREATE VIEW clock_running AS
     SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
            s.relation, s.state, s.rows,
            s.estimated_rows * greatest(s.loops, 1)::double precision AS estimated_rows,
-           s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
+           s.self_ms,
+           CASE WHEN s.node_type !~ 'Gather'
+                THEN pg_catalog.round(
+                         (100.0::double precision * s.share_percent
+                          / nullif(sum(s.share_percent) FILTER (WHERE s.node_type !~ 'Gather')
+                                       OVER plan, 0.0::double precision))::numeric,
+                         2)::double precision END AS share_percent,
+           s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
            s.innermost,
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
@@ -1992,6 +1999,7 @@ CREATE VIEW clock_running AS
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    WINDOW plan AS (PARTITION BY s.pid, s.level, s.started_at)
     ORDER BY s.started_at, s.pid, s.level, s.node;
 COMMENT ON VIEW clock_running IS
     'nodes of the plans that are being executed in the cluster, with counters and times so far, '
@@ -2021,8 +2029,8 @@ COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'self_ms in percent of the elapsed time since counting began, added up over the processes that '
-    'have executed the node';
+    'self_ms per process, in percent of that of all nodes except Gather and Gather Merge; null for '
+    'these, whose wait for workers is not known';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -2063,7 +2071,8 @@ COMMENT ON COLUMN clock_running.queryid IS
     'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
 
-CREATE FUNCTION internal_clock_ends_in(remaining_ms double precision) RETURNS text
+CREATE FUNCTION internal_clock_ends_in(remaining_ms double precision, parallel boolean)
+RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
@@ -2071,10 +2080,14 @@ BEGIN ATOMIC
                 ELSE pg_catalog.format(CASE WHEN ends.low > 0.0::double precision
                                             THEN '%1$s to %2$s %3$s' ELSE 'within %2$s %3$s' END,
                                        ends.low::bigint, ends.high::bigint, unit.name) END
-    -- from half to twice the estimate, and 0.5 s on each side: see "Live" in doc/benchmarks.md
-    FROM (SELECT greatest(0.0::double precision, internal_clock_ends_in.remaining_ms
-                                                 / 2000.0::double precision
-                                                 - 0.5::double precision) AS low,
+    -- From half of the estimate, or a tenth of it for a parallel plan, to twice the estimate, and
+    -- 0.5 s on each side: see "Live" in doc/benchmarks.md.
+    FROM (SELECT greatest(0.0::double precision,
+                          internal_clock_ends_in.remaining_ms
+                          / CASE WHEN internal_clock_ends_in.parallel
+                                 THEN 10000.0::double precision
+                                 ELSE 2000.0::double precision END
+                          - 0.5::double precision) AS low,
                  internal_clock_ends_in.remaining_ms / 500.0::double precision
                      + 0.5::double precision AS high) AS s,
         LATERAL (SELECT u.name, u.s
@@ -2088,19 +2101,20 @@ BEGIN ATOMIC
                         greatest(pg_catalog.round(s.high / step.s), 1.0::double precision)
                             * step.s / unit.s AS high) AS ends;
 END;
-COMMENT ON FUNCTION internal_clock_ends_in(double precision) IS
+COMMENT ON FUNCTION internal_clock_ends_in(double precision, boolean) IS
     'internal: returns the range of the remaining time as text, for an estimate in ms';
 
 CREATE VIEW clock_activity AS
     SELECT a.pid,
            pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
                AS elapsed,
-           r.node, r.share_percent, r.progress_percent AS done_percent,
+           r.node, pg_catalog.round(r.share_percent::numeric, 1) AS share_percent,
+           r.progress_percent AS done_percent,
            CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
                 THEN 'waits for a lock'
                 WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
                 THEN 'unknown in a procedure'
-                WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms)
+                WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms, r.workers > 0)
                 WHEN r.level > 0 THEN 'unknown in a function'
                 WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
                 WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
@@ -2117,21 +2131,15 @@ CREATE VIEW clock_activity AS
         -- The node is that of the innermost statement.  A plan of only a Result is taken last,
         -- because it only computes an expression.  Progress is that of the client's statement.  By
         -- the latest as_of, a cursor between two fetches is not taken for it.
-        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.node_share AS share_percent,
+        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
+                          pg_catalog.first_value(n.workers) OVER outermost AS workers,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
-                   FROM (SELECT s.*,
-                                -- percent of the time of all nodes, as in clock_explain
-                                pg_catalog.round((100.0::double precision * s.share_percent
-                                    / nullif(sum(s.share_percent)
-                                          FILTER (WHERE s.node_type !~ 'Gather')
-                                          OVER (PARTITION BY s.pid, s.level, s.started_at),
-                                          0.0::double precision))::numeric, 1) AS node_share
-                         FROM clock_running s) n
+                   FROM clock_running n
                    WHERE n.busiest IS NOT FALSE
                    WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
@@ -2162,15 +2170,14 @@ COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
     'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
 COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began, in percent of that of all nodes except Gather and '
-    'Gather Merge';
+    'the node''s own time since counting began, in percent of that of all nodes, as in '
+    'clock_running';
 COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
     'ends_in';
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, as a range that contains it in about nine of '
-    'ten cases (three of four in parallel plans) if the planner''s estimates of rows are right; or '
-    'the reason why it is unknown';
+    'ten cases if the planner''s estimates of rows are right; or the reason why it is unknown';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

@@ -67,6 +67,7 @@ while_waiting('SELECT hold(g, 3), s.* FROM generate_series(1, 5) g, LATERAL (SEL
 while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
 	like(query("SELECT bool_and(rows < 100000), max(workers) > 0, bool_and(calls >= rows) $rows AND relation = 'big'"), qr/^t\|t\|t$/, 'and those that are at work');
 	like(query("SELECT node_type, state $rows AND busiest"), qr/^ +(?:Parallel Seq Scan|Partial Aggregate)\|running$/, 'the busiest node is not Gather');
+	is(query("SELECT bool_or(share_percent IS NOT NULL) FILTER (WHERE node_type ~ 'Gather'), round(sum(share_percent)) $rows"), 'f|100', 'shares without that of Gather');
 });
 is(query("SELECT count(*) $rows"), 0, 'nothing of them remains');
 $session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
