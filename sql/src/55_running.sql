@@ -158,7 +158,8 @@ CREATE VIEW clock_activity AS
                 THEN 'waits for a lock'
                 WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
                 THEN 'unknown in a procedure'
-                WHEN r.remaining_ms IS NOT NULL THEN internal_clock_ends_in(r.remaining_ms, r.workers > 0)
+                WHEN r.remaining_ms IS NOT NULL
+                THEN internal_clock_ends_in(r.remaining_ms, r.workers > 0)
                 WHEN r.level > 0 THEN 'unknown in a function'
                 WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
                 WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
