@@ -76,8 +76,8 @@ FROM waits WHERE node_type = 'Gather' ORDER BY runs;
 SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') >
     70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
 FROM waits GROUP BY runs ORDER BY runs;
-SELECT is(node_type, 'Seq Scan', runs || ' runs: the node that takes the most time')
-FROM waits WHERE note ~ '^takes the most time' ORDER BY runs;
+SELECT ok(note ~ '^(takes|may take) the most time', runs || ' runs: most time: ' || waits)
+FROM waits WHERE node_type = 'Seq Scan' ORDER BY runs;
 RESET parallel_leader_participation;
 
 -- Workers that cannot be started
