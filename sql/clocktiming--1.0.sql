@@ -2077,9 +2077,11 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
                 THEN 'more than a year'
-                ELSE pg_catalog.format(CASE WHEN ends.low > 0.0::double precision
-                                            THEN '%1$s to %2$s %3$s' ELSE 'within %2$s %3$s' END,
-                                       ends.low::bigint, ends.high::bigint, unit.name) END
+                ELSE pg_catalog.format(CASE WHEN ends.estimate > 0.0::double precision
+                                            THEN '%4$s %3$s (%1$s to %2$s %3$s)'
+                                            ELSE 'within %2$s %3$s' END,
+                                       ends.low::bigint, ends.high::bigint, unit.name,
+                                       ends.estimate::bigint) END
     -- From half of the estimate, or a tenth of it for a parallel plan, to twice the estimate, and
     -- 0.5 s on each side: see "Live" in doc/benchmarks.md.
     FROM (SELECT greatest(0.0::double precision,
@@ -2098,11 +2100,14 @@ BEGIN ATOMIC
         LATERAL (SELECT CASE WHEN s.high <= 20.0::double precision * unit.s THEN unit.s
                              ELSE 5.0::double precision * unit.s END AS s) AS step,
         LATERAL (SELECT pg_catalog.round(s.low / step.s) * step.s / unit.s AS low,
+                        pg_catalog.round(internal_clock_ends_in.remaining_ms
+                                         / 1000.0::double precision / step.s)
+                            * step.s / unit.s AS estimate,
                         greatest(pg_catalog.round(s.high / step.s), 1.0::double precision)
                             * step.s / unit.s AS high) AS ends;
 END;
 COMMENT ON FUNCTION internal_clock_ends_in(double precision, boolean) IS
-    'internal: returns the range of the remaining time as text, for an estimate in ms';
+    'internal: returns the remaining time and its range as text, for an estimate in ms';
 
 CREATE VIEW clock_activity AS
     SELECT a.pid,
@@ -2177,8 +2182,9 @@ COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
     'ends_in';
 COMMENT ON COLUMN clock_activity.ends_in IS
-    'estimated time until the end of the statement, as a range that contains it in about nine of '
-    'ten cases if the planner''s estimates of rows are right; or the reason why it is unknown';
+    'estimated time until the end of the statement, and in parentheses a range that contains it in '
+    'about nine of ten cases if the planner''s estimates of rows are right; or the reason why it '
+    'is unknown';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

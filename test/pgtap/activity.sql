@@ -3,15 +3,21 @@ BEGIN;
 SELECT * FROM no_plan();
 
 CREATE TEMP TABLE ranges AS
-    SELECT s, r, coalesce(substring(r FROM '^([0-9]+) to')::float8, 0) * unit AS low,
-           substring(r FROM '([0-9]+) [a-z]+$')::float8 * unit AS high
+    SELECT s, r, coalesce(substring(r FROM '\(([0-9]+) to')::float8, 0) * unit AS low,
+           substring(r FROM '([0-9]+) [a-z]+\)?$')::float8 * unit AS high
     FROM (SELECT s, internal_clock_ends_in(1000 * s, false) AS r
           FROM (SELECT 0 AS s UNION ALL SELECT 1.01 ^ i / 1000 FROM generate_series(0, 2400) AS i)
               AS i) AS a
         LEFT JOIN (VALUES ('s', 1.0::float8), ('min', 60), ('h', 3600), ('d', 86400))
-            AS u (name, unit) ON r ~ (' ' || name || '$');
+            AS u (name, unit) ON r ~ (' ' || name || '\)?$');
 SELECT is(string_agg(DISTINCT r, '; '), NULL, 'form') FROM ranges
-    WHERE r !~ '^(([1-9][0-9]* to|within) [1-9][0-9]* (s|min|h|d)|more than a year)$';
+    WHERE r !~ ('^([1-9][0-9]* (s|min|h|d) \([0-9]+ to [1-9][0-9]* (s|min|h|d)\)|'
+                'within [1-9][0-9]* (s|min|h|d)|more than a year)$');
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the printed range')
+    FROM ranges
+    WHERE NOT substring(r FROM '^([0-9]+) ')::float8
+        BETWEEN substring(r FROM '\(([0-9]+) ')::float8
+            AND substring(r FROM 'to ([0-9]+) ')::float8;
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the range') FROM ranges
     WHERE NOT s BETWEEN low AND high;
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no range ends before an earlier one')
@@ -22,8 +28,9 @@ SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
 SELECT is(count(*), 0::bigint, 'more than a year only then') FROM ranges
     WHERE low IS NULL AND s < 366 * 86400.0 OR (r ~ 'year') <> (low IS NULL AND high IS NULL);
 SELECT is(internal_clock_ends_in(NULL, false), NULL, 'NULL');
-SELECT is(internal_clock_ends_in(10000, false), '5 to 20 s', 'a serial plan: from half');
-SELECT is(internal_clock_ends_in(50000, true), '5 to 100 s', 'a parallel plan: from a tenth');
+SELECT is(internal_clock_ends_in(10000, false), '10 s (5 to 20 s)', 'a serial plan: from half');
+SELECT is(internal_clock_ends_in(50000, true), '50 s (5 to 100 s)',
+    'a parallel plan: from a tenth');
 
 SELECT * FROM finish();
 ROLLBACK;

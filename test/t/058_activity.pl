@@ -104,7 +104,7 @@ is(query('SELECT count(*) FROM clock_activity'), 0, 'nothing where nothing runs,
 
 # The time of the end
 while_running('SELECT pg_sleep(0.1), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
-	like(row('ends_in'), qr/^(?:\d+ to \d+|within \d+) (?:s|min|h|d)$/, 'a range');
+	like(row('ends_in'), qr/^(?:\d+ \w+ \(\d+ to \d+ (?:s|min|h|d)\)|within \d+ s)$/, 'a range');
 	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'and progress');
 });
 
