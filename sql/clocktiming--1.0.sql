@@ -2135,8 +2135,8 @@ CREATE VIEW clock_activity AS
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 34)) AS query
     FROM pg_catalog.pg_stat_activity a
         -- The node is that of the innermost statement.  A plan of only a Result is taken last,
-        -- because it only computes an expression.  Progress is that of the client's statement.  By
-        -- the latest as_of, a cursor between two fetches is not taken for it.
+        -- because it only computes an expression.  Progress is that of the client's statement.  If
+        -- a cursor is open, the plan whose counters were published last is taken.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,

@@ -34,7 +34,7 @@ AS $body$
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
                END,
-               -- the number of processes only at the topmost node below a Gather
+               -- Only the topmost node below a Gather has the number of processes.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
                     THEN nullif(pg_catalog.regexp_replace(x ->> 'note',
                                                           '^mean of [0-9]+ processes(, )?', ''),
@@ -47,8 +47,9 @@ AS $body$
            NULL::numeric, NULL::numeric
     FROM (SELECT e, x, n,
                  (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
-                 pg_catalog.max((x ->> 'share_percent')::float8
-                     - (x ->> 'share_margin_percent')::float8) OVER () AS lower
+                 -- excludes nodes that were never executed
+                 greatest(pg_catalog.max((x ->> 'share_percent')::float8
+                     - (x ->> 'share_margin_percent')::float8) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
                pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)) AS s

@@ -113,7 +113,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	double		lower = 0;
+	double		lower = 1e-4;	/* excludes nodes that were never executed */
 	int			n = 0;
 
 	for (int i = 0; i < plan->nnodes; i++)

@@ -304,7 +304,7 @@ state_before(const NodeTiming *t, const bool *in_call)
 	if (!t->was_called)
 		return LIVE_NOT_STARTED;
 	if (shown->is_subplan && !shown->is_cte && !shown->is_expression)
-		return LIVE_FINISHED;	/* an InitPlan that is not being called */
+		return LIVE_FINISHED;	/* an InitPlan has a value after its first call */
 	if (has_first_row(t))
 		return LIVE_RUNNING;
 	if (above == NULL || t->subplan != NULL || in_call[above->id])

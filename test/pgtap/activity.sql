@@ -1,4 +1,4 @@
--- clock_activity's ranges of times: each contains the estimate.
+-- internal_clock_ends_in(): the remaining time in clock_activity, and its range
 BEGIN;
 SELECT * FROM no_plan();
 

@@ -444,7 +444,8 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                       coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
                FROM (SELECT node, note, share_percent + share_margin_percent AS upper,
-                            max(share_percent - share_margin_percent) OVER () AS lower
+                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
+                                AS lower
                      FROM got AS g WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
            WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
                                  WHEN rivals = 1 THEN 'takes' ELSE 'may take' END), NULL,

@@ -248,7 +248,8 @@ SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
                FROM (SELECT line, note, share_percent + share_margin_percent AS upper,
-                            max(share_percent - share_margin_percent) OVER () AS lower
+                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
+                                AS lower
                      FROM tree) AS limits) AS verdicts
            WHERE coalesce(substring(note FROM '^(may take|takes) the most time'), '')
                <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes' ELSE 'may take' END),

@@ -98,7 +98,8 @@ is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a c
 is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'its rate, and a sample');
 is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'which functions take');
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
-# On a busy machine, the latest interval may be written late, and so 10 % of the period not be watched.
+# On a busy machine, the worker may write its latest interval late. Until then, more than 10 % of the
+# period were not watched.
 wait_for(q{SELECT trusted AND verdict = 'to be believed' FROM clock_trust(clock_timestamp() - interval '3 s')}, 'timings can be believed');
 
 # Reloads of the configuration do not shorten intervals.
