@@ -183,7 +183,7 @@ compare_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level
 }
 
 const char *
-compare_verdict(const CompareTest *test)
+compare_verdict(const CompareTest *test, const char *lower, const char *higher)
 {
 	static const char *const verdicts[] = {
 		[COMPARE_DIFFERENT] = "difference",
@@ -192,6 +192,8 @@ compare_verdict(const CompareTest *test)
 		[COMPARE_NO_TEST] = "nothing varies",
 	};
 
+	if (test->verdict == COMPARE_DIFFERENT && test->difference != 0)
+		return test->difference < 0 ? lower : higher;
 	return verdicts[test->verdict];
 }
 

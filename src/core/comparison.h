@@ -83,7 +83,8 @@ extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-extern const char *compare_verdict(const CompareTest *test);
+/* Returns the verdict in words; "lower" or "higher" if a difference is proven and not 0. */
+extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *higher);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the

@@ -268,7 +268,8 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		const double more[] = {test->low, test->high, test->margin_percent};
 
 		put_figures(row, tested, lengthof(tested), as_float);
-		row_put_text(row, compare_verdict(test));
+		row_put_text(row, as_float ? compare_verdict(test, "lower", "higher") :
+					 compare_verdict(test, "faster", "slower"));
 		put_figures(row, &test->p_value, 1, true);
 		put_figures(row, more, lengthof(more), as_float);
 	}

@@ -179,7 +179,7 @@ for my $k (0 .. $#cases)
 
 	my ($difference, $error, $percent, $margin_percent, $pooled, $p, $verdict) = @{ $ours[$k][1] }[ 7 .. 13 ];
 	my $label = sprintf '%.1f', $level;
-	my $different = $verdict eq 'difference' ? 1 : 0;
+	my $different = $verdict eq ($difference < 0 ? 'lower' : 'higher') ? 1 : 0;
 	push @wrong, "verdict in words: $verdict" if !$different && $verdict ne 'no difference proven';
 	# The p-value of clock_compare() must lead to the same decision.
 	push @wrong, "p = $p" if $different != ($p < 1 - $true{$level} / 100 ? 1 : 0);
