@@ -79,7 +79,7 @@ _PG_init(void)
 							gettext_noop("Time between two progress reports of a long run."),
 							gettext_noop("0 turns progress reports off."),
 							&progress_interval_ms,
-							5000, 0, PG_INT32_MAX,
+							15000, 0, PG_INT32_MAX,
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);

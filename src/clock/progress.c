@@ -6,7 +6,7 @@
 #include "compat.h"
 #include "core/reference.h"
 
-int			progress_interval_ms = 5000;
+int			progress_interval_ms = 15000;
 
 void
 progress_start(Progress *progress, const char *label, double total_s)
