@@ -41,14 +41,12 @@ extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 extern void prepare_stopwatch(SamplerRun *run);
 
 /* Begin a run; continue it until until_s seconds after its beginning; end it, return the sample. */
-extern ClockRun *clock_run_begin(const ClockSource *source, double rate,
-								 double duration_s);
+extern ClockRun *clock_run_begin(const ClockSource *source, double rate, double duration_s);
 extern void clock_run_until(ClockRun *run, double until_s);
 extern ClockSample *clock_run_end(ClockRun *run);
 
 /* Calls these three functions, and measures the cost of a reading. */
-extern ClockSample *clock_run(const ClockSource *source, double rate,
-							  double duration_s);
+extern ClockSample *clock_run(const ClockSource *source, double rate, double duration_s);
 
 /*
  * Samples an interval from now until until_s, which may have passed.  For runs with pauses between

@@ -13,8 +13,7 @@ typedef struct Progress
 	double		next_s;			/* time of the next report */
 } Progress;
 
-extern void progress_start(Progress *progress, const char *label,
-						   double total_s);
+extern void progress_start(Progress *progress, const char *label, double total_s);
 
 extern double progress_elapsed_s(const Progress *progress);
 

@@ -193,8 +193,7 @@ clock_cpu_skew_worker(Datum main_arg)
 		standing_by = shared->cpu == NO_CPU || shared->failure != 0 || done == 0;
 		if (!standing_by)
 		{
-			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
-						  READINGS);
+			skew_exchange(&shared->worker_side, &shared->backend_side, &clock, READINGS);
 
 			/* the backend's readings may be equal, but their number grows */
 			if (skew_shared(&shared->backend_side.readings) != heard)
@@ -347,8 +346,7 @@ compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 	skew->reading_ns = shared->reading_ns;
 	do
 	{
-		skew_exchange(&shared->backend_side, &shared->worker_side, &run->clock,
-					  READINGS);
+		skew_exchange(&shared->backend_side, &shared->worker_side, &run->clock, READINGS);
 		now_ns = reference_ns();
 		wait_poll(&run->wait, (now_ns - run->wait.progress.start_ns) / 1e9);
 		if (now_ns - checked_ns > WORKER_CHECK_NS)

@@ -214,8 +214,7 @@ unknown_source(const char *name, const char *others)
 
 	initStringInfo(&known);
 	for (int i = 0; i < clock_source_count(); i++)
-		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "",
-						 clock_source_at(i)->name);
+		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "", clock_source_at(i)->name);
 	appendStringInfoString(&known, others);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -251,8 +250,7 @@ clock_sources_of_array(ArrayType *array)
 	int			n;
 	List	   *result = NIL;
 
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT,
-					  &elements, &nulls, &n);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -76,7 +76,6 @@ typedef struct JumpsPair
  * jumps_add() misses them, because their intervals do not differ from neighbours.  Counts them as
  * steps, and subtracts them from the leads.  Must follow jumps_end().  "work" needs 3 * n elements.
  */
-extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
-									 double *work);
+extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work);
 
 #endif							/* CLOCKTIMING_JUMPS_H */

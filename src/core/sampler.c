@@ -310,8 +310,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	}
 	else if (excess_ns <= tolerance_ns && run->tally->window.backward_ticks == 0)
 		learn_rate(run, excess_ns, passed_ns(anchor, &now));
-	classify_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
-				   passed_ns(anchor, &now));
+	classify_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0, passed_ns(anchor, &now));
 	tally_window_reset(run->tally);
 	run->anchor = now;
 }

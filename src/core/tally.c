@@ -210,8 +210,7 @@ tally_export(const Tally *tally, TallyEntry *entries)
 		if (tally->longer[i].count != 0)
 			entries[n++] = tally->longer[i];
 	}
-	qsort(entries + first_long, n - first_long, sizeof(TallyEntry),
-		  compare_entries);
+	qsort(entries + first_long, n - first_long, sizeof(TallyEntry), compare_entries);
 
 	/* moves the largest duration from its rounded entry to an exact one */
 	if (n > first_long && entries[n - 1].ticks != tally->largest)

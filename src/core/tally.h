@@ -105,7 +105,6 @@ extern TallyMoments tally_moments(const Tally *tally);
  * of Hyndman and Fan, 1996).  Entries are in ascending order.  "total" > 0 is the sum of their
  * counts.
  */
-extern uint64_t tally_quantile(const TallyEntry *entries, int n,
-							   uint64_t total, double q);
+extern uint64_t tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q);
 
 #endif							/* CLOCKTIMING_TALLY_H */

@@ -256,8 +256,7 @@ get_timing_clock_sources(ArrayType *array)
 			 errdetail("PostgreSQL 19 and later have the setting timing_clock_source."),
 			 errhint("Leave clock_sources out.")));
 #endif
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT,
-					  &elements, &nulls, &n);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -114,8 +114,7 @@ put_processor(FunctionCallInfo fcinfo)
 	int			online = platform_cpus_online();
 	int			allowed = platform_cpus_allowed();
 
-	put_fact(fcinfo, "processor", unless_empty(id->brand),
-			 unless_empty(id->vendor));
+	put_fact(fcinfo, "processor", unless_empty(id->brand), unless_empty(id->vendor));
 	put_fact(fcinfo, "hypervisor",
 			 id->hypervisor ? (id->hypervisor_name[0] ? id->hypervisor_name : "yes") :
 			 id->readable ? "none" : NULL, NULL);

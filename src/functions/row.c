@@ -150,8 +150,7 @@ Datum
 row_result(Row *row)
 {
 	Assert(row->natts == row->tupdesc->natts);
-	return HeapTupleGetDatum(heap_form_tuple(row->tupdesc, row->values,
-											 row->nulls));
+	return HeapTupleGetDatum(heap_form_tuple(row->tupdesc, row->values, row->nulls));
 }
 
 void
