@@ -103,10 +103,18 @@ $session->query('COMMIT');
 is(query('SELECT count(*) FROM clock_activity'), 0, 'nothing where nothing runs, and not the own statement');
 
 # The time of the end
-while_running('SELECT pg_sleep(0.1), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
+while_running('SELECT pg_sleep(0.02), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
 	like(row('ends_in'), qr/^(?:\d+ \w+ \(\d+ to \d+ (?:s|min|h|d)\)|within \d+ s)$/, 'a range');
 	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'and progress');
 });
+
+# The end of a parallel plan is less certain: the range begins at a tenth of the estimate, not half.
+$session->query('SET max_parallel_workers_per_gather = 1; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0');
+while_running('SELECT count(pg_sleep(0.02)) FROM a, generate_series(1, 20)', q{ends_in ~ '^[0-9]+ min'}, sub {
+	my ($ends_in, $low) = row('ends_in') =~ /^(\d+) min \((\d+) to/;
+	cmp_ok($low, '<', $ends_in / 4, 'the range of a parallel plan');
+});
+$session->query('RESET ALL');
 
 # Reasons why it is unknown. The view has a short form of each reason of clock_running.
 my $definition = query(q{SELECT pg_get_viewdef('clock_activity')});
