@@ -1897,7 +1897,7 @@ CREATE FUNCTION @extschema@.clock_explain(
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer,
-           pg_catalog.repeat('  ', (x ->> 'depth')::integer)
+           pg_catalog.repeat('  ', coalesce((x ->> 'depth')::integer, 0))
                || pg_catalog.regexp_replace(x ->> 'line', '^ *(->  )?', ''),
            x ->> 'type', x ->> 'relation',
            (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
@@ -1912,7 +1912,14 @@ AS $body$
            -- A node may have the largest share if its upper limit is not below the lower limit of
            -- any other node.
            nullif(pg_catalog.concat_ws(', ',
-               CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
+               CASE WHEN n = 0
+                    THEN pg_catalog.concat(
+                        pg_catalog.round((e ->> 'run_ms')::numeric,
+                                         CASE WHEN (e ->> 'run_ms')::numeric < 1000 THEN 1
+                                              ELSE 0 END), ' ms',
+                        CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
+                             THEN ' (leader)' END) END,
+               CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
@@ -1923,24 +1930,26 @@ AS $body$
                                                           '^mean of [0-9]+ processes(, )?', ''),
                                 '')
                     ELSE x ->> 'note' END), ''),
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM (SELECT e, x, n,
+    FROM (SELECT e, x, t.i - 1 AS n,
                  (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
                  -- excludes nodes that were never executed
                  greatest(pg_catalog.max((x ->> 'share_percent')::float8
                      - (x ->> 'share_margin_percent')::float8) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
-               pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)) AS s
+               -- row 0 describes the run of the whole query
+               pg_catalog.jsonb_array_elements('[{"line": "Query"}]' || (e -> 'nodes'))
+                   WITH ORDINALITY AS t (x, i)) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
-    'executes a query several times, with and without timing, and returns a row per plan node, '
-    'with times without the cost of timing';
+    'executes a query several times, with and without timing, and returns a row for the whole '
+    'query and one per plan node, with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. Adds a line "Clock:" at the end of
 -- each node's lines. These end before the next node, before a heading such as "SubPlan 1", or
@@ -2483,11 +2492,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  call_ns is what auto_explain adds to a call of a
--- plan node with this setting; for log_timing, it includes the cost of log_analyze.
+-- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
+-- seconds, or null if clock_impact() has counted the operations itself.  call_ns is what
+-- auto_explain adds to a call of a plan node with this setting; for log_timing, it includes the
+-- cost of log_analyze.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
     setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    observed boolean, call_ns numeric
+    statistics_s numeric, call_ns numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -2501,11 +2512,15 @@ DECLARE
         OR bound = 'at most' AND cpu_percent >= 1, false);
     -- shortest call in ns, as in internal_clock_works()
     least_call_ns CONSTANT numeric := 10;
+    -- statistics of less than an hour may not contain the usual load
+    may_be_on CONSTANT text := 'may be on'
+        || CASE WHEN statistics_s < 3600
+                THEN format(' (only %s s of statistics)', round(statistics_s)) ELSE '' END;
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        RETURN 'may be on';
+        RETURN may_be_on;
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
@@ -2517,25 +2532,26 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('with sample_rate <= %s',
+        RETURN format('sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
-            || coalesce(' (slows these queries by up to '
-                        || ceil(100 * nullif(call_ns, 0) / least_call_ns) || ' %)', '');
+            || CASE setting WHEN 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END
+            || coalesce(' (up to ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
+                        || ' % slower)', '');
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
-    ELSIF uncertain AND NOT observed THEN
+    ELSIF uncertain AND statistics_s IS NOT NULL THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
-        RETURN 'may be on';
+        RETURN may_be_on;
     END IF;
     RETURN 'only while needed';
 END
 $body$;
 COMMENT ON FUNCTION
     @extschema@.internal_clock_timing_advice(
-        text, boolean, numeric, numeric, text, boolean, numeric) IS
+        text, boolean, numeric, numeric, text, numeric, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 --
 -- clock_impact(): measures the costs of timing on this server, and applies them to its work.
@@ -2637,7 +2653,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
                          r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
                          -- log_timing times nothing without log_analyze
                          (SELECT sum(d.operation_ns) FROM works d
                           WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))
@@ -2908,7 +2924,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                         THEN format('%s warning%s', c.warnings,
                                     CASE WHEN c.warnings > 1 THEN 's' END)
                              || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                        ELSE all_right || coalesce(' (unknown: ' || c.unknown || ')', '')
+                             || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
                    || CASE WHEN c.notices > 0
                            THEN format('%s notice%s', c.notices,
                                        CASE WHEN c.notices > 1 THEN 's' END)
@@ -2917,7 +2934,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
     FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
                  count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
                  string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
-                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY n)
+                     FILTER (WHERE s ->> 'severity' IS NULL) AS unknown
           FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS

@@ -14,7 +14,7 @@ CREATE FUNCTION @extschema@.clock_explain(
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer,
-           pg_catalog.repeat('  ', (x ->> 'depth')::integer)
+           pg_catalog.repeat('  ', coalesce((x ->> 'depth')::integer, 0))
                || pg_catalog.regexp_replace(x ->> 'line', '^ *(->  )?', ''),
            x ->> 'type', x ->> 'relation',
            (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
@@ -29,7 +29,14 @@ AS $body$
            -- A node may have the largest share if its upper limit is not below the lower limit of
            -- any other node.
            nullif(pg_catalog.concat_ws(', ',
-               CASE WHEN pg_catalog.count(*) OVER () > 1 AND s.upper >= s.lower
+               CASE WHEN n = 0
+                    THEN pg_catalog.concat(
+                        pg_catalog.round((e ->> 'run_ms')::numeric,
+                                         CASE WHEN (e ->> 'run_ms')::numeric < 1000 THEN 1
+                                              ELSE 0 END), ' ms',
+                        CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
+                             THEN ' (leader)' END) END,
+               CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
@@ -40,24 +47,26 @@ AS $body$
                                                           '^mean of [0-9]+ processes(, )?', ''),
                                 '')
                     ELSE x ->> 'note' END), ''),
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
+           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM (SELECT e, x, n,
+    FROM (SELECT e, x, t.i - 1 AS n,
                  (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
                  -- excludes nodes that were never executed
                  greatest(pg_catalog.max((x ->> 'share_percent')::float8
                      - (x ->> 'share_margin_percent')::float8) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
-               pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)) AS s
+               -- row 0 describes the run of the whole query
+               pg_catalog.jsonb_array_elements('[{"line": "Query"}]' || (e -> 'nodes'))
+                   WITH ORDINALITY AS t (x, i)) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
-    'executes a query several times, with and without timing, and returns a row per plan node, '
-    'with times without the cost of timing';
+    'executes a query several times, with and without timing, and returns a row for the whole '
+    'query and one per plan node, with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. Adds a line "Clock:" at the end of
 -- each node's lines. These end before the next node, before a heading such as "SubPlan 1", or

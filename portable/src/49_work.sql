@@ -393,11 +393,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  call_ns is what auto_explain adds to a call of a
--- plan node with this setting; for log_timing, it includes the cost of log_analyze.
+-- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
+-- seconds, or null if clock_impact() has counted the operations itself.  call_ns is what
+-- auto_explain adds to a call of a plan node with this setting; for log_timing, it includes the
+-- cost of log_analyze.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
     setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    observed boolean, call_ns numeric
+    statistics_s numeric, call_ns numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -411,11 +413,15 @@ DECLARE
         OR bound = 'at most' AND cpu_percent >= 1, false);
     -- shortest call in ns, as in internal_clock_works()
     least_call_ns CONSTANT numeric := 10;
+    -- statistics of less than an hour may not contain the usual load
+    may_be_on CONSTANT text := 'may be on'
+        || CASE WHEN statistics_s < 3600
+                THEN format(' (only %s s of statistics)', round(statistics_s)) ELSE '' END;
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        RETURN 'may be on';
+        RETURN may_be_on;
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
@@ -427,23 +433,24 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('with sample_rate <= %s',
+        RETURN format('sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
-            || coalesce(' (slows these queries by up to '
-                        || ceil(100 * nullif(call_ns, 0) / least_call_ns) || ' %)', '');
+            || CASE setting WHEN 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END
+            || coalesce(' (up to ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
+                        || ' % slower)', '');
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
-    ELSIF uncertain AND NOT observed THEN
+    ELSIF uncertain AND statistics_s IS NOT NULL THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
     ELSIF cpu_percent < 1 THEN
-        RETURN 'may be on';
+        RETURN may_be_on;
     END IF;
     RETURN 'only while needed';
 END
 $body$;
 COMMENT ON FUNCTION
     @extschema@.internal_clock_timing_advice(
-        text, boolean, numeric, numeric, text, boolean, numeric) IS
+        text, boolean, numeric, numeric, text, numeric, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';

@@ -98,7 +98,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
                          r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         seconds IS NOT NULL,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
                          -- log_timing times nothing without log_analyze
                          (SELECT sum(d.operation_ns) FROM works d
                           WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))

@@ -28,7 +28,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                         THEN format('%s warning%s', c.warnings,
                                     CASE WHEN c.warnings > 1 THEN 's' END)
                              || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                        ELSE all_right || coalesce(' (unknown: ' || c.unknown || ')', '')
+                             || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
                    || CASE WHEN c.notices > 0
                            THEN format('%s notice%s', c.notices,
                                        CASE WHEN c.notices > 1 THEN 's' END)
@@ -37,7 +38,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
     FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
                  count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
                  string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
-                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY n)
+                     FILTER (WHERE s ->> 'severity' IS NULL) AS unknown
           FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS

@@ -37,8 +37,8 @@ CREATE FUNCTION clock_explain(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
 COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, float8, text[], integer) IS
-    'executes a query and returns a row per plan node, with times estimated from a random sample '
-    'of its calls';
+    'executes a query and returns a row for the whole query and one per plan node, with times '
+    'estimated from a random sample of the node''s calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,

@@ -325,7 +325,7 @@ wait_for_own_processes(double executing_ns, double preempted_ns, int processes, 
 }
 
 char *
-explain_disturbed(const PlanEstimate *plan, const char *separator)
+explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed)
 {
 	/* printed values are multiples of this, so that the parts add up */
 	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
@@ -337,8 +337,12 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 	double		own_ns;
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
+	bool		waited = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
+	bool		rare = plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS);
 	StringInfoData text;
 
+	if (only_disturbed && !waited && !rare)
+		return NULL;
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		waited_ns += plan->nodes[i].waited_ns;
@@ -349,11 +353,10 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 	own_ns = wait_for_own_processes(executing_ns, preempted_ns, processes, cpus);
 	own_ns = rint(own_ns / unit_ns) * unit_ns;
 	initStringInfo(&text);
-	if (percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED)
+	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
+	if (waited)
 	{
-		appendStringInfo(&text, "%.*f ms%s:%s%.*f executing", decimals, run_ns / 1e6,
-						 processes > 1 ? " (leader)" : "", separator,
-						 decimals, executing_ns / 1e6);
+		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs",
 							 separator, decimals, own_ns / 1e6, processes, cpus);
@@ -364,14 +367,10 @@ explain_disturbed(const PlanEstimate *plan, const char *separator)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
 	}
-	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
-	{
-		if (text.len > 0)
-			appendStringInfo(&text, ";%s", separator);
-		appendStringInfo(&text, "%.1f ms in a few long calls, or in gaps between timed calls",
-						 plan->rare_ns / 1e6);
-	}
-	return text.len > 0 ? text.data : NULL;
+	if (rare)
+		appendStringInfo(&text, ";%s%.1f ms in a few long calls, or in gaps between timed calls",
+						 separator, plan->rare_ns / 1e6);
+	return text.data;
 }
 
 /*
@@ -383,7 +382,7 @@ static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
-	const char *disturbed = explain_disturbed(plan, " ");
+	const char *disturbed = explain_run(plan, " ", true);
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -398,8 +397,7 @@ put_summary_text(ExplainState *es, const TimedPlan *timed)
 	ExplainPropertyText("Time", text.data, es);
 
 	if (disturbed != NULL)
-		ExplainPropertyText("Clock Disturbed", psprintf("%s; run it again when the server is calmer", disturbed),
-							es);
+		ExplainPropertyText("Clock Disturbed", psprintf("%s; shares hold within their margins", disturbed), es);
 }
 
 void

@@ -33,8 +33,7 @@ typedef struct TimedPlan
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
-extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
-							ExplainFormat format);
+extern char *explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format);
 
 /* Write the lines that clocktiming adds to a node, or to the summary of EXPLAIN's output. */
 extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
@@ -60,10 +59,11 @@ extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *tim
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
- * Describes what disturbed the run; NULL if nothing did.  After a long wait for a CPU, the text has
- * the parts of the run's time, each after this separator.  It also has the time of rare long calls.
+ * Returns the duration of the run.  After a long wait for a CPU, the text continues with the parts
+ * of the duration, each after this separator, and then with the time of rare long calls.
+ * only_disturbed: returns NULL if there is no such part.
  */
-extern char *explain_disturbed(const PlanEstimate *plan, const char *separator);
+extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */
 extern char *explain_next_line(const char **text);

@@ -126,27 +126,33 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Returns a node's notes, separated by commas.  The root's note ends with that about the query.  Of
- * nodes below a Gather, only the topmost one's note states the number of processes.
+ * Returns a node's notes, separated by commas.  Of nodes below a Gather, only the topmost one's
+ * note states the number of processes.
  */
 static const char *
 note_of_row(const PlanEstimate *plan, const NodeEstimate *node)
 {
 	bool		same_as_above = node->parent >= 0 &&
 		plan->nodes[node->parent].processes == node->processes;
-	const char *notes[] = {note_of_share(plan, node), explain_note(node, !same_as_above)};
-	const char *disturbed = node == &plan->nodes[0] ? explain_disturbed(plan, "\n  ") : NULL;
-	StringInfoData note;
+	const char *share = note_of_share(plan, node);
+	const char *note = explain_note(node, !same_as_above);
 
-	initStringInfo(&note);
-	for (int i = 0; i < (int) lengthof(notes); i++)
-	{
-		if (notes[i] != NULL)
-			appendStringInfo(&note, "%s%s", note.len > 0 ? ", " : "", notes[i]);
-	}
-	if (disturbed != NULL)
-		appendStringInfo(&note, "%squery: %s", note.len > 0 ? "\n" : "", disturbed);
-	return note.len > 0 ? note.data : NULL;
+	return share == NULL ? note : note == NULL ? share : psprintf("%s, %s", share, note);
+}
+
+/* Adds row 0, which describes the run of the whole query. */
+static void
+put_run(Row *row, const ExplainedQuery *query)
+{
+	const PlanEstimate *plan = query->plan;
+
+	row_put(row, Int32GetDatum(0));
+	row_put_null(row);
+	row_put_text(row, "Query");
+	row_put_nulls(row, 13);
+	row_put_text(row, explain_run(plan, "\n  ", false));
+	row_put_numbers(row, 4, plan->root_estimate_ns / 1e6, plan->run_ns / 1e6, query->plain_ms,
+					plan->preempted_ns / 1e6, NAN);
 }
 
 Datum
@@ -160,6 +166,8 @@ clock_explain(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
+	put_run(&row, query);
+	row_to_set(&row, fcinfo);
 	for (int i = 0; i < explained->nnodes; i++)
 	{
 		const PlanNodeInfo *info = &explained->nodes[i];
@@ -168,7 +176,6 @@ clock_explain(PG_FUNCTION_ARGS)
 		/* a node without an estimate counts as never executed */
 		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
 		double		ms = node->kind == NODE_UNTIMED ? NAN : 1e-6 / Max(node->processes, 1);
-		double		first = i == 0 ? 1 : NAN;
 
 		CHECK_FOR_INTERRUPTS();
 		row_put(&row, Int32GetDatum(i + 1));
@@ -188,9 +195,8 @@ clock_explain(PG_FUNCTION_ARGS)
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
 		row_put_text(&row, note_of_row(plan, node));
-		row_put_numbers(&row, 4, plan->root_estimate_ns / 1e6 * first, plan->run_ns / 1e6 * first,
-						query->plain_ms * first, plan->preempted_ns / 1e6 * first,
-						place < 0 ? NAN : node->total_stddev_ns * ms);
+		row_put_nulls(&row, 4);
+		row_put_numbers(&row, 4, place < 0 ? NAN : node->total_stddev_ns * ms);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;

@@ -255,8 +255,11 @@ END $$;
 
 CREATE TEMP TABLE expected (n integer, node integer, depth integer, node_type text, relation text,
     loops numeric, rows numeric);
-CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_explain('SELECT 1') AS c
-    LIMIT 0;
+CREATE TEMP TABLE returned AS SELECT 0 AS n, ''::text AS method, c.*
+    FROM clock_explain('SELECT 1') AS c LIMIT 0;
+-- The rows of nodes, and row 0, which describes the run of the whole query
+CREATE TEMP VIEW got AS SELECT * FROM returned WHERE node > 0;
+CREATE TEMP VIEW whole AS SELECT * FROM returned WHERE node = 0;
 CREATE TEMP TABLE lines (n integer, line text, ordinality bigint);
 CREATE TEMP TABLE jsons (n integer, method text, plan jsonb);
 
@@ -290,7 +293,7 @@ BEGIN
         FOR shape IN SELECT * FROM shapes ORDER BY n LOOP
             BEGIN
                 PERFORM pg_temp.use(shape.settings);
-                INSERT INTO got SELECT shape.n, method_, c.*
+                INSERT INTO returned SELECT shape.n, method_, c.*
                     FROM clock_explain(shape.query, method => method_, allow_writes => shape.writes)
                         AS c;
                 INSERT INTO jsons SELECT shape.n, method_, clock_explain_json(shape.query,
@@ -316,6 +319,29 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
            WHERE g.n = s.n AND g.method = m AND g.loops > 0
                AND abs(g.rows::numeric / g.loops - e.rows) > 0.5), NULL,
           m || ': rows of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+
+-- The first row is node 0, which stands for the whole query. Its columns of a node are NULL, and
+-- its note begins with the duration of the run. Then comes a row for each node. No node has the
+-- columns of the run, as a test below checks ("columns of").
+SELECT is((SELECT array_agg(node ORDER BY node)::text FROM returned AS r WHERE r.n = s.n
+    AND r.method = m),
+          (SELECT array_agg(node ORDER BY node)::text FROM (SELECT 0::bigint AS node UNION ALL
+              SELECT e.node FROM expected AS e WHERE e.n = s.n) AS e),
+          m || ': a row for the query, and one for each node of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(w))
+               - '{n,method,estimate_ms,run_ms,plain_ms,preempted_ms,note}'::text[])
+           FROM whole AS w WHERE w.n = s.n AND w.method = m),
+          '[{"node": 0, "line": "Query"}]', m || ': the row for the whole of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT array_agg(to_jsonb(w)) FROM whole AS w WHERE w.n = s.n AND w.method = m
+             AND (run_ms > 0 AND estimate_ms >= 0 AND preempted_ms BETWEEN 0 AND run_ms
+                  AND (plain_ms > 0) IS NOT DISTINCT FROM CASE m WHEN 'full' THEN true END
+                  AND note ~ '^\d+(\.\d)? ms( \(leader\))?($|[:;]\n  \d)'
+                  AND abs(substring(note FROM '^[0-9.]+')::numeric - run_ms)
+                      <= CASE WHEN note ~ '^\d+ ' THEN 0.5001 ELSE 0.0501 END) IS NOT TRUE), NULL,
+          m || ': what it says of the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- Stores the text of clock_explain_text() and the JSON of EXPLAIN ANALYZE. The JSON of
@@ -353,8 +379,8 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 -- and, by default, at most eight workers. So the limit is nine times the run.
 SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms)
     ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r
-                 WHERE r.n = s.n AND r.method = m AND r.node = 1)
+             AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT w.run_ms
+                 FROM whole AS w WHERE w.n = s.n AND w.method = m)
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got
                      AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
@@ -382,10 +408,8 @@ SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some')
     FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0
     GROUP BY m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND ((run_ms IS NOT NULL) <> (node = 1) OR (estimate_ms IS NOT NULL) <> (node = 1)
-                 OR (plain_ms IS NOT NULL) <> (m = 'full' AND node = 1)
-                  OR run_ms <= 0 OR estimate_ms < 0 OR (removed_ms IS NOT NULL) <> (m = 'full'))),
-                      NULL,
+             AND (num_nonnulls(run_ms, estimate_ms, plain_ms, preempted_ms) > 0
+                  OR (removed_ms IS NOT NULL) <> (m = 'full'))), NULL,
           m || ': columns of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full'
@@ -423,17 +447,19 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 -- A CTE that modifies data, and whose reader stops at a LIMIT, is executed to its end only after
 -- the root's last call. This time is not in the root's total time.
 WHERE query !~ 'RETURNING.*LIMIT';
-SELECT is((SELECT format('%s of %s, the root %s', sum(self_ms), max(run_ms),
-    max(total_ms) FILTER (WHERE node = 1)) FROM got AS g WHERE g.n = s.n AND g.method = m
-             HAVING sum(self_ms) NOT BETWEEN max(total_ms) FILTER (WHERE node = 1) - 0.0001 *
+SELECT is((SELECT format('%s of %s, the root %s', sum(g.self_ms), max(w.run_ms),
+    max(g.total_ms) FILTER (WHERE g.node = 1)) FROM got AS g JOIN whole AS w USING (n, method)
+             WHERE n = s.n AND method = m
+             HAVING sum(g.self_ms) NOT BETWEEN max(g.total_ms) FILTER (WHERE g.node = 1) - 0.0001 *
                  (count(*) + 1) AND 0.0001 * (count(*) + 1)
-                                         + greatest(max(plain_ms), max(run_ms))), NULL,
+                                         + greatest(max(w.plain_ms), max(w.run_ms))), NULL,
           m || ': self times are between the root and the run in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 WHERE NOT EXISTS (SELECT FROM got AS p WHERE p.n = s.n AND p.method = m
     AND p.node_type LIKE 'Gather%');
-SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m AND node = 1
-    AND total_ms > CASE m WHEN 'full' THEN plain_ms + 0.0001 ELSE run_ms END), NULL,
+SELECT is((SELECT array_agg(g.node) FROM got AS g JOIN whole AS w USING (n, method) WHERE n = s.n
+    AND method = m AND g.node = 1
+    AND g.total_ms > CASE m WHEN 'full' THEN w.plain_ms + 0.0001 ELSE w.run_ms END), NULL,
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
@@ -522,7 +548,7 @@ SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls
     'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node)
-    FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
+    FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent) WHERE node > 0),
           '5000 5001', format('sampling => %s, max_overhead => %s: rows and calls are counted',
               sampling, percent))
 FROM unnest(ARRAY[1, 64]) AS sampling, unnest(ARRAY[0.001, 1, 100]) AS percent;
@@ -555,22 +581,23 @@ FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 2000
 -- raised.
 SELECT is((SELECT array_agg(node ORDER BY node)
     FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
-           WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m
+           WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 0 THEN true END), NULL, m
                || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The method full corrects its times by plain executions.
-SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
-FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full')
-    WHERE node = 1;
+SELECT ok(max(total_ms) FILTER (WHERE node = 1) > 0.5 * max(plain_ms) FILTER (WHERE node = 0),
+    'full: anchored to plain runs')
+FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full');
 
 -- A node that passes on each row of its input is timed, and sampling counts as many of its calls as
 -- isolate.
 SELECT unnest(ARRAY[
        cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>',
            220::bigint, 'Append: more calls are timed than the first batches'),
-       is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
-          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')),
+       is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q) WHERE node > 0),
+          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')
+              WHERE node > 0),
               'Append: called as often as it is where that is counted')])
 FROM (VALUES
     ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g '
@@ -620,7 +647,7 @@ CREATE FUNCTION pg_temp.works(query text, method text, runs integer, OUT mostly 
     OUT in_all text) LANGUAGE sql AS $$
     WITH times AS (SELECT run, coalesce(relation, node_type) AS name, self_ms
                    FROM generate_series(1, runs) AS run, LATERAL clock_explain(query || ' -- '
-                       || run, method => works.method) AS e)
+                       || run, method => works.method) AS e WHERE node > 0)
     SELECT (SELECT mode() WITHIN GROUP (ORDER BY name)
             FROM (SELECT DISTINCT ON (run) name FROM times ORDER BY run, self_ms DESC) AS longest),
            (SELECT name FROM times GROUP BY name ORDER BY sum(self_ms) DESC LIMIT 1) $$;
@@ -975,7 +1002,7 @@ SELECT v.name, m AS method, e.* FROM (VALUES
 CREATE TEMP VIEW users AS
 SELECT name, method, max(run_ms) - CASE method WHEN 'sampling' THEN max(preempted_ms) ELSE 0 END
     AS run_ms, sum(self_ms) AS self_ms, string_agg(format('%s %s: %s, %s', node, node_type,
-    total_ms, self_ms), '; ' ORDER BY node) AS text,
+    total_ms, self_ms), '; ' ORDER BY node) FILTER (WHERE node > 0) AS text,
        array_agg(total_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan'
            OR relation LIKE 'part_%') AS total,
        array_agg(self_ms ORDER BY node) FILTER (WHERE node_type = 'CTE Scan'
@@ -999,7 +1026,7 @@ SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5,
     'a long last call: the root is not estimated above the run')
 FROM generate_series(1, 3) AS run, LATERAL
     clock_explain('DELETE FROM many WHERE i <= 1000 RETURNING i -- ' || run, allow_writes => true)
-    WHERE node = 1;
+    WHERE node = 0;
 CREATE FUNCTION pg_temp.rare(i integer) RETURNS boolean LANGUAGE plpgsql COST 1
     AS 'BEGIN IF i = 150000 THEN PERFORM pg_sleep(0.5); END IF; RETURN true; END';
 CREATE TEMP TABLE rare AS SELECT * FROM
@@ -1009,8 +1036,8 @@ SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric,
     WHERE node_type = 'Seq Scan';
 SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above')
     FROM rare WHERE node_type = 'Aggregate';
-SELECT ok(max(note) FILTER (WHERE node = 1) ~
-    'query: .*ms in a few long calls, or in gaps between timed calls'
+SELECT ok(max(note) FILTER (WHERE node = 0) ~
+    '^[\d.]+ ms[:;].*\n  \d+\.\d ms in a few long calls, or in gaps between timed calls$'
     OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
           'which is said, unless that call was timed by chance') FROM rare;
 
@@ -1020,7 +1047,8 @@ SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms
           AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER
               (WHERE node_type = 'ModifyTable'),
           m || ', ' || sampling || ': a CTE that is not read: '
-              || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
+              || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node) FILTER
+                  (WHERE node > 0))
 FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
     LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m,
         allow_writes => true) GROUP BY m, sampling;
@@ -1033,9 +1061,10 @@ CREATE TEMP TABLE series AS SELECT * FROM
     clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$,
     runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
-SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series;
-SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series;
-SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series;
+SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series WHERE node > 0;
+SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series
+    WHERE node > 0;
+SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series WHERE node = 0;
 -- A node that is executed only in some of the runs
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM
@@ -1051,8 +1080,8 @@ SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER 
               AS e), 'runs: counts: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0
            AND timed_calls <= calls AND timed_calls > 0)
-                  AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)),
-                      'runs: times: ' || q)])
+                  AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)
+                      WHERE node > 0), 'runs: times: ' || q)])
 FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)',
     'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 

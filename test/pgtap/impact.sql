@@ -174,34 +174,35 @@ RESET max_parallel_workers_per_gather;
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
-    ('exact, low', 0.9, 0.9, NULL, 'may be on', 'may be on'),
+    ('exact, low', 0.9, 0.9, NULL, 'may be on (only 1 s of statistics)', 'may be on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
-    ('estimate, low', 0.2, NULL, 'estimate', 'may be on', 'may be on'),
+    ('estimate, low', 0.2, NULL, 'estimate', 'may be on (only 1 s of statistics)', 'may be on'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
     ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
-    ('at most, low', 0.9, 0.9, 'at most', 'may be on', 'may be on'),
+    ('at most, low', 0.9, 0.9, 'at most', 'may be on (only 1 s of statistics)', 'may be on'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
-    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may be on', 'may be on'),
+    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may be on (only 1 s of statistics)',
+        'may be on'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'with sample_rate <= 0.003 (slows these queries by up to 31 %)',
-        'with sample_rate <= 0.003 (slows these queries by up to 31 %)'),
+        'sample_rate <= 0.003 (up to 31 % slower)',
+        'sample_rate <= 0.003 (up to 31 % slower)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'with sample_rate <= 0.003 (slows these queries by up to 31 %)',
-        'with sample_rate <= 0.003 (slows these queries by up to 31 %)'),
+        'sample_rate <= 0.003, log_timing off (up to 31 % slower)',
+        'sample_rate <= 0.003, log_timing off (up to 31 % slower)'),
     ('auto_explain.log_timing', 40, 2, 'estimate',
-        'with sample_rate <= 0.5 (slows these queries by up to 391 %)',
-        'with sample_rate <= 0.5 (slows these queries by up to 391 %)'),
+        'sample_rate <= 0.5 (up to 391 % slower)',
+        'sample_rate <= 0.5 (up to 391 % slower)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'with sample_rate <= 1 (slows these queries by up to 31 %)',
-        'with sample_rate <= 1 (slows these queries by up to 31 %)'),
+        'sample_rate <= 1 (up to 31 % slower)',
+        'sample_rate <= 1 (up to 31 % slower)'),
     ('auto_explain, no rate', NULL, 12, NULL,
-        'with sample_rate <= 0.08 (slows these queries by up to 31 %)',
-        'with sample_rate <= 0.08 (slows these queries by up to 31 %)'),
+        'sample_rate <= 0.08 (up to 31 % slower)',
+        'sample_rate <= 0.08 (up to 31 % slower)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -225,19 +226,19 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'with sample_rate <= 0.005 (slows these queries by up to 391 %)',
+    'sample_rate <= 0.005 (up to 391 % slower)',
     'advice by the rate that is set');
 RESET auto_explain.sample_rate;
 -- README's statement then fits 120 columns.
-SELECT cmp_ok(max(length(advice)), '<=', 66, 'advice is short') FROM clock_impact();
+SELECT cmp_ok(max(length(advice)), '<=', 58, 'advice is short') FROM clock_impact();
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
 -- Without a cost of a call, advice has no slowdown.
-SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', false,
+SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', 7200,
                                        NULL),
-    'with sample_rate <= 0.5', 'no slowdown');
+    'sample_rate <= 0.5', 'no slowdown');
 
 -- clocktiming.sampled_timing replaces the timers. Then the cost depends on the number of
 -- statements.
@@ -245,7 +246,7 @@ CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, ca
     setting text DEFAULT 'auto_explain.log_timing', in_effect boolean DEFAULT true)
     RETURNS text LANGUAGE sql
 AS $$SELECT internal_clock_timing_advice(setting, in_effect, cpu_percent, most_cpu_percent, NULL,
-                                         false, call_ns)$$;
+                                         7200, call_ns)$$;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'timers: unknown');
 SET LOCAL clocktiming.sampled_timing = auto_explain;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 100 statements/s (sampled)',
@@ -257,8 +258,11 @@ SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may be on below 10 statements/s (sa
 SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reason',
     'nothing is sampled without auto_explain');
 SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled, without work');
+SELECT is(internal_clock_timing_advice('track_io_timing', false, 0.1, NULL, NULL, s, NULL), a,
+          s || ' s of statistics')
+FROM (VALUES (3599.4, 'may be on (only 3599 s of statistics)'), (3600, 'may be on')) AS v (s, a);
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
-    'with sample_rate <= 0.5 (slows these queries by up to 31 %)',
+    'sample_rate <= 0.5, log_timing off (up to 31 % slower)',
     'sampling does not change log_analyze');
 SET LOCAL auto_explain.sample_rate = 0.5;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 200 statements/s (sampled)',
@@ -301,7 +305,8 @@ SELECT is(w.cpu_percent, 0.0000, 'sampled: no work, no doubt')
 FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
                           '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0;
-SELECT is(advice, 'may be on', 'sampled: no statements') FROM clock_impact()
+SELECT matches(advice, '^may be on [(]only [0-9]+ s of statistics[)]$', 'sampled: no statements')
+    FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing';
 RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_min_duration = -1;

@@ -33,7 +33,8 @@ DECLARE
     explained record;
 BEGIN
     PERFORM set_config('regress.until', (clock_timestamp() + interval '1 second')::text, true);
-    SELECT array_agg(node_type ORDER BY node)::text AS nodes, max(run_ms) AS run_ms,
+    SELECT array_agg(node_type ORDER BY node) FILTER (WHERE node > 0)::text AS nodes,
+           max(run_ms) FILTER (WHERE node = 0) AS run_ms,
            max(total_ms) FILTER (WHERE relation = 'many') AS scan_ms
     INTO explained FROM clock_explain(format(query, pg_backend_pid()));
     RETURN NEXT is(explained.nodes, plan, 'nodes of ' || query);

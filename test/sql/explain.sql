@@ -30,7 +30,7 @@ RETURNS TABLE (node integer, depth integer, line text, node_type text, relation 
                calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the other columns are null, and their signs
     SELECT node, depth, line, node_type, relation, loops, rows, calls,
-        nullif(regexp_replace(regexp_replace(regexp_replace(note, '\n?query: .*$', ''),
+        nullif(regexp_replace(regexp_replace(regexp_replace(note, '( \(leader\))?[:;]\n.*$', ''),
         '[-+]?[0-9.]+ ms', 'N ms'), '^(may take|takes) the most time(, )?', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
@@ -38,7 +38,7 @@ RETURNS TABLE (node integer, depth integer, line text, node_type text, relation 
                      CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0
                          THEN 'self' END,
                      CASE WHEN share_percent BETWEEN 0 AND 100 AND share_margin_percent >= 0
-                         OR method = 'isolate' THEN 'share' END,
+                         OR method = 'isolate' AND node > 0 THEN 'share' END,
                      CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
                      CASE WHEN estimate_ms > 0 THEN 'estimate' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,

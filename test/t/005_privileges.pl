@@ -58,7 +58,7 @@ my @measuring = (
 	'clock_sources',
 	'clock_platform');
 my @free = (
-	q{clock_explain('SELECT 1')},
+	q{clock_explain('SELECT 1') WHERE node > 0},
 	q{clock_explain_text('SELECT 1')},
 	q{clock_explain_json('SELECT 1')},
 	q{clock_query_overhead('SELECT 1', 0.1)},
@@ -178,7 +178,7 @@ foreach my $call (
 	q{timing.clock_histogram('system', 0.02)},
 	q{timing.clock_histogram('system', 0.02, 99.99)},
 	q{timing.clock_summary('system', 0.02)},
-	q{timing.clock_explain('SELECT 1')},
+	q{timing.clock_explain('SELECT 1') WHERE node OPERATOR(pg_catalog.>) 0},
 	q{timing.clock_explain_text('SELECT 1', method => 'full')},
 	q{timing.clock_explain_json('SELECT 1', method => 'isolate')},
 	'timing.clock_report(0.02)')

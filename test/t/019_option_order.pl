@@ -62,12 +62,12 @@ auto_explain.log_nested_statements = on
 	{
 		$result = $s->query($call);
 		is($result->{state}, '00000', "$libraries: explained to others: $call") or diag $result->{err};
-		is($result->{out}, 'Aggregate|  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
+		is($result->{out}, 'Query|Aggregate|  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
 	# The method isolate executes the query once for each node, and reports progress.
 	$s->query('SET clocktiming.progress_interval = 1');
-	$result = $s->query(q{SELECT count(*) FROM clock_explain('SELECT pg_sleep(0.01) FROM (SELECT i FROM b LIMIT 1) AS x', method => 'isolate')});
+	$result = $s->query(q{SELECT count(*) FROM clock_explain('SELECT pg_sleep(0.01) FROM (SELECT i FROM b LIMIT 1) AS x', method => 'isolate') WHERE node > 0});
 	like($result->{err}, qr/^NOTICE:  progress: clock_explain: \d+\.\d s elapsed, \d+\.\d s remaining, 1 of $result->{out} nodes timed$/m, "$libraries: isolate reports progress");
 	$s->query('RESET clocktiming.progress_interval');
 

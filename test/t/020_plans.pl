@@ -214,12 +214,12 @@ sub clock_explained
 }
 
 # Returns a list [ type, loops, rows, calls, timed calls ] for each node, as clock_explain() returns
-# them.
+# them. Omits row 0, which describes the whole query.
 sub clock_rows
 {
 	my ($sampling, $method, $sql) = @_;
 	my $out = query(qq{SELECT node_type, loops, rows, calls, timed_calls
-		FROM clock_explain(\$query\$$sql\$query\$, $sampling, '$method', allow_writes => true) ORDER BY node});
+		FROM clock_explain(\$query\$$sql\$query\$, $sampling, '$method', allow_writes => true) WHERE node <> 0 ORDER BY node});
 
 	return [ map { [ split /\|/, $_, -1 ] } split /\n/, $out // '' ];
 }
