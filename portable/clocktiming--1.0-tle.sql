@@ -2536,7 +2536,11 @@ BEGIN
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
             || CASE setting WHEN 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END
             || coalesce(' (up to ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
-                        || ' % slower)', '');
+                        || ' % slower)', '')
+            -- sampling needs the C library
+            || CASE WHEN setting = 'auto_explain.log_timing'
+                         AND current_setting('clocktiming.show_margins', true) <> ''
+                    THEN ', or sampled_timing' ELSE '' END;
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
@@ -2918,8 +2922,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall',
-        'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice'
-                         ELSE 'ok' END,
+        'severity', CASE WHEN c.warnings > 0 THEN 'warning'
+                         WHEN c.notices > c.gaps THEN 'notice' ELSE 'ok' END,
         'finding', CASE WHEN c.warnings > 0
                         THEN format('%s warning%s', c.warnings,
                                     CASE WHEN c.warnings > 1 THEN 's' END)
@@ -2933,6 +2937,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                    || coalesce(': ' || c.names, ''))
     FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
                  count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 -- a busy machine is no fault of its clock
+                 count(*) FILTER (WHERE s ->> 'severity' = 'notice'
+                                        AND s ->> 'check_name' = 'gaps') AS gaps,
                  string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
                      FILTER (WHERE s ->> 'severity' <> 'ok') AS names,
                  string_agg(s ->> 'check_name', ', ' ORDER BY n)
@@ -3157,7 +3164,7 @@ BEGIN
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
          LATERAL (SELECT coalesce(max(length(l)), 6) AS width
                   FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
-    ORDER BY s ->> 'check_name' = 'support_case',
+    ORDER BY s ->> 'check_name' = 'support_case', s ->> 'check_name' <> 'overall',
              array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;

@@ -437,7 +437,11 @@ BEGIN
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
             || CASE setting WHEN 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END
             || coalesce(' (up to ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
-                        || ' % slower)', '');
+                        || ' % slower)', '')
+            -- sampling needs the C library
+            || CASE WHEN setting = 'auto_explain.log_timing'
+                         AND current_setting('clocktiming.show_margins', true) <> ''
+                    THEN ', or sampled_timing' ELSE '' END;
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN

@@ -213,7 +213,7 @@ BEGIN
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
          LATERAL (SELECT coalesce(max(length(l)), 6) AS width
                   FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
-    ORDER BY s ->> 'check_name' = 'support_case',
+    ORDER BY s ->> 'check_name' = 'support_case', s ->> 'check_name' <> 'overall',
              array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;

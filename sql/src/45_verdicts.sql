@@ -33,7 +33,7 @@ BEGIN ATOMIC
     FROM listed l,
          LATERAL (SELECT coalesce(max(length(a)), 6) AS width
                   FROM regexp_split_to_table(l.action, E'\n') a) w
-    ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
+    ORDER BY l.n > 0, pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
 END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
     'measures this server''s clocks for some seconds (1) and returns an overall verdict, then the '
