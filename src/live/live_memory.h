@@ -43,7 +43,7 @@ typedef struct LiveNode
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
 	bool		is_cte;			/* a CTE, which is read row by row */
 	bool		is_expression;	/* a SubPlan that the parent evaluates */
-	bool		spills;			/* a sort that is expected to write to disk */
+	bool		spills;			/* a sort or hash aggregate that writes to disk */
 	int32		width;			/* planner's estimate: bytes per row */
 	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;

@@ -136,7 +136,9 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->is_subplan = found->is_init_plan || found->is_expression;
 		n->is_cte = found->is_cte;
 		n->is_expression = found->is_expression;
-		n->spills = IsA(plan, Sort) && plan_works_between(found->state, plan->plan_rows);
+		n->spills = IsA(plan, Sort) ? plan_works_between(found->state, plan->plan_rows) :
+			IsA(plan, Agg) && (((AggState *) found->state)->hash_planned_partitions > 0 ||
+							   ((AggState *) found->state)->hash_ever_spilled);
 		n->width = plan->plan_width;
 		n->rows = (float) plan->plan_rows;
 		n->startup_cost = (float) plan->startup_cost;

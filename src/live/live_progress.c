@@ -57,8 +57,11 @@
 /* Share of the work of a hash join with batches that is done when its outer side has been read. */
 #define OUTER_SHARE		0.3
 
-/* Share of the work of an aggregate or set operation that is done when its input has ended. */
-#define INPUT_SHARE		0.8
+/* Time of an aggregate or set operation per group, as a multiple of the time per input row. */
+#define GROUP_MULTIPLE	0.25
+
+/* Time of a hash aggregate on disk after its input, as a multiple of the time before. */
+#define SPILLED_MULTIPLE	0.8
 
 /*
  * Number of rows that the planner expects per loop of a nested loop's inner side.  From this number
@@ -268,6 +271,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 	int			input = input_of(walk, place, 0);
 	int			inner;
 	double		all;
+	double		output;			/* time after the end of the input / time until then */
 
 	check_stack_depth();
 	p->loops = Max(loops, loops_of(walk, place));
@@ -334,6 +338,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_Agg:
 			case T_SetOp:
 				p->rows = output_share(walk, place, driver, input_rows);
+				output = node->spills ? SPILLED_MULTIPLE :
+					GROUP_MULTIPLE * node->rows / Max(live_node(walk->image, input)->rows, 1);
 
 				/*
 				 * A sorted aggregate returns rows while it reads its input,
@@ -345,7 +351,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				else if (node->tag == T_Agg && node->rows <= 1)
 					p->work = driver->rows;
 				else
-					p->work = INPUT_SHARE * driver->rows + (1 - INPUT_SHARE) * p->rows;
+					p->work = (driver->rows + output * p->rows) / (1 + output);
 				break;
 			default:
 				p->work = p->rows = driver->rows;

@@ -68,6 +68,27 @@ is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
+# What remains for a hash aggregate that has read 0.6 of its input, as a multiple of the time so far.
+# With few groups it is 0.4 / 0.6. If the aggregate writes to disk, much is to be done after that. It
+# calls remains() for a group that is in memory.
+$node->safe_psql('postgres', q{
+	CREATE TABLE grouped AS SELECT i, i % 10 AS few FROM generate_series(1, 100000) i;
+	ANALYZE grouped;
+	CREATE FUNCTION remains() RETURNS numeric LANGUAGE sql VOLATILE AS $$
+		SELECT round((remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of))::numeric / extract(epoch FROM as_of - since)::numeric, 2)
+		FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
+sub remains
+{
+	my ($settings, $by) = @_;
+
+	my $remains = q{max(CASE WHEN i = 59990 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN remains()::text END)};
+	return $node->safe_psql('postgres', "SET enable_sort = off; $settings SELECT $remains FROM grouped GROUP BY $by HAVING $remains <> ''");
+}
+my ($few, $all, $spilled) = (remains('', 'few'), remains(q{SET work_mem = '64MB';}, 'i'), remains(q{SET work_mem = '64kB';}, 'i % 59900'));
+cmp_ok(abs($few - 0.67), '<', 0.1, "few groups: $few");
+cmp_ok(abs($all - 1.08), '<', 0.15, "as many groups as rows: $all");
+cmp_ok(abs($spilled - 2), '<', 0.3, "groups on disk: $spilled");
+
 # Calls that suddenly take long are published, although only few calls are timed.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
