@@ -394,7 +394,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'and the costs of readings and of calls of plan nodes';
 
 -- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.  call_ns is what
+-- seconds, or null if clock_impact() has counted the operations itself.  call_ns is the time that
 -- auto_explain adds to a call of a plan node with this setting; for log_timing, it includes the
 -- cost of log_analyze.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
@@ -411,12 +411,11 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- shortest call in ns, as in internal_clock_works()
-    least_call_ns CONSTANT numeric := 10;
-    -- statistics of less than an hour may not contain the usual load
+    -- "may be on", with the period if that is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
         || CASE WHEN statistics_s < 3600
-                THEN format(' (only %s s of statistics)', round(statistics_s)) ELSE '' END;
+                THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
+                ELSE '' END;
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
@@ -433,15 +432,12 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('sample_rate <= %s',
+        RETURN format('only with sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
-            || CASE setting WHEN 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END
-            || coalesce(' (up to ' || ceil(100 * nullif(call_ns, 0) / least_call_ns)
-                        || ' % slower)', '')
-            -- sampling needs the C library
-            || CASE WHEN setting = 'auto_explain.log_timing'
-                         AND current_setting('clocktiming.show_margins', true) <> ''
-                    THEN ', or sampled_timing' ELSE '' END;
+            || CASE WHEN setting = 'auto_explain.log_analyze' THEN ' and log_timing off'
+                    -- only the C library can sample; it defines clocktiming.show_margins
+                    WHEN current_setting('clocktiming.show_margins', true) <> ''
+                    THEN ' or clocktiming.sampled_timing' ELSE '' END;
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN

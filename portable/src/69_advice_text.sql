@@ -37,7 +37,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                    || coalesce(': ' || c.names, ''))
     FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
                  count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-                 -- a busy machine is no fault of its clock
+                 -- gaps are not a fault of the clock, so they do not change the verdict
                  count(*) FILTER (WHERE s ->> 'severity' = 'notice'
                                         AND s ->> 'check_name' = 'gaps') AS gaps,
                  string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)

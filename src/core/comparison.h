@@ -83,7 +83,7 @@ extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* Returns the verdict in words; "lower" or "higher" if a difference is proven and not 0. */
+/* Returns the verdict in words: lower or higher, if a difference is proven and not 0. */
 extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *higher);
 
 /*

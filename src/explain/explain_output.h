@@ -59,9 +59,9 @@ extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *tim
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
- * Returns the duration of the run.  After a long wait for a CPU, the text continues with the parts
- * of the duration, each after this separator, and then with the time of rare long calls.
- * only_disturbed: returns NULL if there is no such part.
+ * Returns the duration of the run.  Appends its parts if the query waited long for a CPU, and the
+ * time of rare calls if that is long.  Writes the separator before each of them.  only_disturbed:
+ * returns NULL instead of a mere duration.
  */
 extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
 

@@ -126,8 +126,8 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Returns a node's notes, separated by commas.  Of nodes below a Gather, only the topmost one's
- * note states the number of processes.
+ * Returns a node's notes, separated by commas.  Below a Gather, only the topmost node's note states
+ * the number of processes.
  */
 static const char *
 note_of_row(const PlanEstimate *plan, const NodeEstimate *node)

@@ -30,7 +30,7 @@ SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
 SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall', 'which comes first');
 SELECT is((SELECT rank FROM advice WHERE n = 1),
           (SELECT max(rank) FROM advice WHERE n > 1 AND check_name <> 'gaps'),
-          'and is that of the worst');
+          'the verdict is that of the worst check, without gaps');
 SELECT is(internal_clock_overall(found, 'all right'),
           jsonb_build_object('check_name', 'overall', 'severity', severity, 'finding', finding),
           finding)

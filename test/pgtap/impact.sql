@@ -174,35 +174,38 @@ RESET max_parallel_workers_per_gather;
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
-    ('exact, low', 0.9, 0.9, NULL, 'may be on (only 1 s of statistics)', 'may be on'),
+    ('exact, low', 0.9, 0.9, NULL,
+        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
-    ('estimate, low', 0.2, NULL, 'estimate', 'may be on (only 1 s of statistics)', 'may be on'),
+    ('estimate, low', 0.2, NULL, 'estimate',
+        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
     ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
-    ('at most, low', 0.9, 0.9, 'at most', 'may be on (only 1 s of statistics)', 'may be on'),
+    ('at most, low', 0.9, 0.9, 'at most',
+        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
-    ('auto_explain, idle server', 0.06, 0.9, 'estimate', 'may be on (only 1 s of statistics)',
-        'may be on'),
+    ('auto_explain, idle server', 0.06, 0.9, 'estimate',
+        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'sample_rate <= 0.003 (up to 31 % slower)',
-        'sample_rate <= 0.003 (up to 31 % slower)'),
+        'only with sample_rate <= 0.003 or clocktiming.sampled_timing',
+        'only with sample_rate <= 0.003 or clocktiming.sampled_timing'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'sample_rate <= 0.003, log_timing off (up to 31 % slower)',
-        'sample_rate <= 0.003, log_timing off (up to 31 % slower)'),
+        'only with sample_rate <= 0.003 and log_timing off',
+        'only with sample_rate <= 0.003 and log_timing off'),
     ('auto_explain.log_timing', 40, 2, 'estimate',
-        'sample_rate <= 0.5 (up to 391 % slower), or sampled_timing',
-        'sample_rate <= 0.5 (up to 391 % slower), or sampled_timing'),
+        'only with sample_rate <= 0.5 or clocktiming.sampled_timing',
+        'only with sample_rate <= 0.5 or clocktiming.sampled_timing'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'sample_rate <= 1 (up to 31 % slower)',
-        'sample_rate <= 1 (up to 31 % slower)'),
+        'only with sample_rate <= 1 or clocktiming.sampled_timing',
+        'only with sample_rate <= 1 or clocktiming.sampled_timing'),
     ('auto_explain, no rate', NULL, 12, NULL,
-        'sample_rate <= 0.08 (up to 31 % slower)',
-        'sample_rate <= 0.08 (up to 31 % slower)'),
+        'only with sample_rate <= 0.08 or clocktiming.sampled_timing',
+        'only with sample_rate <= 0.08 or clocktiming.sampled_timing'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -226,7 +229,7 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'the upper bound of a single kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'sample_rate <= 0.005 (up to 391 % slower), or sampled_timing',
+    'only with sample_rate <= 0.005 or clocktiming.sampled_timing',
     'advice by the rate that is set');
 RESET auto_explain.sample_rate;
 -- README's statement then fits 120 columns.
@@ -235,10 +238,10 @@ SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
--- Without a cost of a call, advice has no slowdown.
+-- The rate does not depend on the cost of a call.
 SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', 7200,
                                        NULL),
-    'sample_rate <= 0.5, or sampled_timing', 'no slowdown');
+    'only with sample_rate <= 0.5 or clocktiming.sampled_timing', 'an unknown cost of a call');
 
 -- clocktiming.sampled_timing replaces the timers. Then the cost depends on the number of
 -- statements.
@@ -260,9 +263,10 @@ SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reas
 SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled, without work');
 SELECT is(internal_clock_timing_advice('track_io_timing', false, 0.1, NULL, NULL, s, NULL), a,
           s || ' s of statistics')
-FROM (VALUES (3599.4, 'may be on (only 3599 s of statistics)'), (3600, 'may be on')) AS v (s, a);
+FROM (VALUES (3599.4, 'may be on (3599 s of statistics; try clock_impact(60))'),
+             (3600, 'may be on')) AS v (s, a);
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
-    'sample_rate <= 0.5, log_timing off (up to 31 % slower)',
+    'only with sample_rate <= 0.5 and log_timing off',
     'sampling does not change log_analyze');
 SET LOCAL auto_explain.sample_rate = 0.5;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 200 statements/s (sampled)',
@@ -305,7 +309,7 @@ SELECT is(w.cpu_percent, 0.0000, 'sampled: no work, no doubt')
 FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
                           '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0;
-SELECT matches(advice, '^may be on [(]only [0-9]+ s of statistics[)]$', 'sampled: no statements')
+SELECT matches(advice, '^may be on [(][0-9]+ s of statistics; ', 'sampled: no statements')
     FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing';
 RESET auto_explain.sample_rate;

@@ -86,7 +86,7 @@ sub advice
 	is($order[0], 'overall', "$what: the verdict comes first");
 	my @ranks = map { $rank{ $rows{$_}{severity} } } @order;
 	my ($worst) = grep { $_ ne 'gaps' } @order[ 1 .. $#order ];
-	is($ranks[0], $rank{ $rows{$worst}{severity} }, "$what: which is that of the worst check, not of gaps");
+	is($ranks[0], $rank{ $rows{$worst}{severity} }, "$what: the verdict is that of the worst check except gaps");
 	is_deeply([ @ranks[ 1 .. $#ranks ] ], [ sort { $b <=> $a } @ranks[ 1 .. $#ranks ] ], "$what: worst first");
 
 	# clock_check() measures again. On a busy machine it may find other faults than clock_advice()

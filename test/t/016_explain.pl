@@ -328,7 +328,7 @@ foreach my $function ('clock_explain', 'clock_explain_text', 'clock_explain_json
 my $watcher = ClockSession->new($node, user => 'regress_watcher');
 $watcher->query($parallel);
 $watcher->query($nodes);
-is($watcher->query(q{SELECT string_agg(line, ' ' ORDER BY node) FROM clock_explain('SELECT 1')})->{out}, 'Query Result', 'a member of pg_monitor may');
+is($watcher->query(q{SELECT string_agg(line, ' ' ORDER BY node) FROM clock_explain('SELECT 1')})->{out}, 'Query Result', 'a member of pg_monitor may measure queries');
 foreach my $method (@methods)
 {
 	is($watcher->query("SELECT count(*) FROM clock_explain('SELECT * FROM secret', method => '$method')")->{state}, '42501',

@@ -43,12 +43,12 @@ my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
 like($text, qr/^Time: .*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: for how long');
 my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) executing,\s+(\d+\.?\d*) waiting: CPUs used by others/;
-like($text, qr/^Clock Disturbed: $disturbed; shares hold within their margins$/m, 'text: the parts of the run, and that shares hold') or diag $text;
+like($text, qr/^Clock Disturbed: $disturbed; shares hold within their margins$/m, 'text: the parts of the run, and a statement on shares') or diag $text;
 my ($run_ms, $own_ms, $waited_ms) = $text =~ /^Clock Disturbed: $disturbed/m;
 cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run') or diag $text;
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 0"),
-	qr/^\d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting: CPUs used by others$/, 'rows: the same in lines');
+	qr/^\d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting: CPUs used by others$/, 'rows: the same parts, one per line');
 # a parallel plan with more processes than CPUs
 chomp(my $cpus = `nproc`);
 my $parallel = $node->safe_psql('postgres', qq{
