@@ -217,8 +217,7 @@ start_worker(SkewRun *run)
 
 	/* larger by one alignment unit, to align the structure */
 	run->segment = dsm_create(sizeof(SkewShared) + SKEW_ALIGNMENT, 0);
-	run->shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT,
-										   dsm_segment_address(run->segment));
+	run->shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT, dsm_segment_address(run->segment));
 	memset(run->shared, 0, sizeof(SkewShared));
 	run->shared->backend = MyProc;
 	strlcpy(run->shared->source, run->skew.source->name, sizeof(run->shared->source));

@@ -93,7 +93,6 @@ extern double long_gap_share(double prior, int64_t seen, double certain, double 
 							 double *error);
 
 /* Estimates the times per first call, later call and removed row below, from the sample so far. */
-extern void call_series_slopes(const CallSeries *series, const CallStratum *known,
-							   double *slopes);
+extern void call_series_slopes(const CallSeries *series, const CallStratum *known, double *slopes);
 
 #endif							/* CLOCKTIMING_CALL_SERIES_H */

@@ -516,8 +516,7 @@ sampler_end(SamplerRun *run)
 	run->advance_ns = advance_ns(run, &run->start, &run->anchor);
 	run->reference_bound_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
 		run->resolution_ns;
-	run->readings = (int64_t) (tally_moments(run->tally).count +
-							   run->tally->backward_steps);
+	run->readings = (int64_t) (tally_moments(run->tally).count + run->tally->backward_steps);
 
 	/* 1.96 instead of Student's t, because there are many blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :

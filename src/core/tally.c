@@ -76,8 +76,7 @@ tally_round(Tally *tally, int bits)
 	memset(tally->longer, 0, sizeof(tally->longer));
 	tally->nlonger = 0;
 	for (int i = 0; i < n; i++)
-		longer_add(tally, round_to_bits(tally->scratch[i].ticks, bits),
-				   tally->scratch[i].count);
+		longer_add(tally, round_to_bits(tally->scratch[i].ticks, bits), tally->scratch[i].count);
 }
 
 /* Reduces the precision until fewer than TALLY_FULL slots are used.  A fuller table is slow. */

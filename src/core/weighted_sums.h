@@ -64,7 +64,6 @@ typedef struct WeightedTest
  * Compares independent sums by Welch's test (Biometrika 34, 1947).  margin and p_value are NAN if
  * a or b has n < 2, or if neither varies.  "confidence" is between 0 and 1, such as 0.95.
  */
-extern WeightedTest weighted_test(const WeightedSums *a, const WeightedSums *b,
-								  double confidence);
+extern WeightedTest weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence);
 
 #endif							/* CLOCKTIMING_WEIGHTED_SUMS_H */

@@ -333,6 +333,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
 	double		preempted_ns = rint(plan->preempted_ns / unit_ns) * unit_ns;
 	double		waited_ns = 0;
+	double		self_ns = 0;
 	double		executing_ns;
 	double		own_ns;
 	int			processes = 0;
@@ -346,6 +347,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		waited_ns += plan->nodes[i].waited_ns;
+		if (plan->nodes[i].kind != NODE_UNTIMED)
+			self_ns += plan->nodes[i].self_ns / Max(plan->nodes[i].processes, 1);
 		processes = Max(processes, plan->nodes[i].processes);
 	}
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
@@ -357,6 +360,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	if (waited)
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
+		if (processes > 1)
+			appendStringInfo(&text, " (sum of self_ms: %.*f)", decimals, self_ns / 1e6);
 		if (own_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs",
 							 separator, decimals, own_ns / 1e6, processes, cpus);

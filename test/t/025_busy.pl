@@ -57,11 +57,13 @@ my $parallel = $node->safe_psql('postgres', qq{
 	SET min_parallel_table_scan_size = 0;
 	SET parallel_setup_cost = 0;
 	SET parallel_tuple_cost = 0;
-	SELECT note FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)') WHERE node = 0;
+	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)');
 	ALTER TABLE a RESET (parallel_workers)});
 my $processes = $cpus + 1;
-my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing,\n  ([\d.]+) waiting: $processes processes on $cpus CPUs,\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?/;
-is(scalar @parts, 5, 'rows: more processes than CPUs') or diag $parallel;
+my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing \(sum of self_ms: ([\d.]+)\),\n  ([\d.]+) waiting: $processes processes on $cpus CPUs,\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?\|([\d.]+)$/;
+is(scalar @parts, 7, 'rows: more processes than CPUs') or diag $parallel;
+my ($stated_ms, $self_ms) = (splice(@parts, 2, 1), pop @parts);
+cmp_ok(abs($stated_ms - $self_ms), '<=', 0.06, 'rows: the sum of the self times') or diag $parallel;
 cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + ($parts[4] // 0) - $parts[0]), '<', 0.01, 'rows: these parts add up, too') or diag $parallel;
 cmp_ok(abs($parts[2] - $parts[1] / $cpus), '<=', 0.1, 'rows: one process more than CPUs waits for its part') or diag $parallel;
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
