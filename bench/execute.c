@@ -1,9 +1,9 @@
 /*
  * execute: SQL functions that execute a statement once, for several benchmarks.
  *
- * bench_execute() executes a statement with a level of instrumentation and discards its rows.
+ * bench_execute() executes a statement with given instrument_options and discards its rows.
  * bench_apart() executes a statement that calls bench_execute() or clock_explain(), with stack and
- * memory contexts at random addresses.  So the addresses favour none of the compared executions.
+ * memory contexts at random addresses.  This averages out their effect on the compared times.
  * bench_keep_heap() makes malloc() keep its memory.
  *
  * bench/Bench.pm builds this library.  It compiles the extension's files that execute plans into
@@ -34,7 +34,7 @@ PG_FUNCTION_INFO_V1(bench_keep_heap);
 /* Results of an execution in addition to its time. */
 typedef struct Figures
 {
-	double		calls;			/* calls of all nodes, if rows are counted */
+	double		calls;			/* calls of all nodes; 0 without instrumentation */
 	double		root_ms;		/* time of the root's timer, if there is one */
 } Figures;
 
@@ -127,7 +127,7 @@ execute_statement(void *arg)
 	getrusage(RUSAGE_SELF, &before);
 	start = reference_ns();
 	if (SPI_execute(statement->statement, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "not one row: %s", statement->statement);
+		elog(ERROR, "statement did not return exactly one row: %s", statement->statement);
 	value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 	statement->ms = (reference_ns() - start) / 1e6;
 	getrusage(RUSAGE_SELF, &after);
@@ -165,7 +165,7 @@ bench_apart(PG_FUNCTION_ARGS)
 
 /*
  * Prevents malloc() from returning memory to the system and from using mmap().  So after the first
- * executions of a session, the process has all of its memory, and no execution has page faults.
+ * executions of a session, the process has all memory it needs, and no execution has page faults.
  */
 Datum
 bench_keep_heap(PG_FUNCTION_ARGS)

@@ -2145,7 +2145,7 @@ CREATE VIEW clock_activity AS
                 THEN 'too early'
                 ELSE 'no plan is shown' END AS ends_in,
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
-               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 34)) AS query
+               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
         -- The node is that of the innermost statement.  A plan of only a Result is taken last,
         -- because it only computes an expression.  Progress is that of the client's statement.  If
@@ -2626,8 +2626,8 @@ spans AS MATERIALIZED (
         ', in nanoseconds</h3><ul class="key">',
         '<li><svg viewBox="0 0 24 8"><path class="b" d="M12 0V8" style="stroke-width:24"/>'
         '<path class="w" d="M0 4h24"/></svg> mean of each ', s.bucket,
-        ', and least to most</li><li><span class="k">&#9660;</span> event, for as long as it went '
-        'on</li></ul></figcaption>',
+        ', and range from minimum to maximum</li><li><span class="k">&#9660;</span> event; its '
+        'duration is shaded</li></ul></figcaption>',
         '<div class="plot"><svg viewBox="0 0 ', s.buckets, ' 100" preserveAspectRatio="none" '
         'role="img" aria-labelledby="c', s.span, '">',
         '<path class="g" d="',
@@ -2675,10 +2675,10 @@ totals AS (
          h.least_rate::text || coalesce(' to ' || nullif(h.most_rate, h.least_rate)::text, '')),
         (5, 'backward steps', h.backward_steps::text),
         (6, 'warps: jumps ahead', h.warps::text),
-        (7, 'lags: times fallen behind', h.lags::text),
-        (8, 'stolen by the hypervisor, most, %', h.stolen::text),
-        (9, 'others had the CPU, most, %', h.off_cpu::text),
-        (10, 'bound of the error of synchronisation, most, &#181;s', h.sync_error::text))
+        (7, 'lags: falls behind the reference', h.lags::text),
+        (8, 'CPU time stolen by the hypervisor, maximum, %', h.stolen::text),
+        (9, 'CPU used by other processes, maximum, %', h.off_cpu::text),
+        (10, 'bound of the synchronisation error, maximum, &#181;s', h.sync_error::text))
         v(no, label, value)
 ), figures AS (
     SELECT string_agg(r.html, '' ORDER BY r.no) AS html
@@ -2689,7 +2689,7 @@ totals AS (
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- Section about the clocks of the last day and the machine.  All samples of a clock are merged.
+-- Section about the machine, and the clocks watched in the last day.  Merges a clock's samples.
 samples AS (
     SELECT h.at, h.warm_ns, h.cold_ns, h.sample, h.sample::jsonb AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
@@ -2711,7 +2711,7 @@ samples AS (
                                              internal_clock_page_escape(v.ns)), '' ORDER BY v.no)
          FROM (VALUES (1, 'warm reading', m.warm_ns::text), (2, 'cold reading', m.cold_ns::text),
                       (3, 'median duration', s.p50_ns::text),
-                      (4, '99 % are not above', s.p99_ns::text)) v(no, label, ns)),
+                      (4, '99 % quantile', s.p99_ns::text)) v(no, label, ns)),
         '</dl><table class="h"><caption>Durations from one reading to the next, ', s.readings,
         ' in the last day</caption>',
         '<thead><tr><th scope="col">up to, ns</th><th scope="col">%</th>'
@@ -2797,19 +2797,19 @@ listed AS (
          '<code>shared_preload_libraries</code>, set <code>clocktiming.watch = on</code>, '
          'let <code>max_worker_processes</code> leave a slot for the worker, and restart the '
          'server. Until then, <code>SELECT * FROM clock_advice();</code> measures for a second and '
-         'tells.'),
+         'recommends what to do.'),
         (2, k.watched AND l.at IS NULL,
-         'The worker has not judged an interval yet. '
+         'The background worker has not recorded an interval yet. '
          'Look again after <code>clocktiming.watch_interval</code>; '
-         'if nothing has come by then, the server&#8217;s log says why.'),
+         'if there is still none, the server&#8217;s log states the reason.'),
         (3, l.at + interval '2 minutes'
             + current_setting('clocktiming.watch_interval', true)::interval
               * 2.0::double precision < now(),
-         'The worker has not been heard of since ' || to_char(l.at, 'YYYY-MM-DD HH24:MI')
-         || '. The server&#8217;s log says why.'),
+         'The background worker has recorded nothing since ' || to_char(l.at, 'YYYY-MM-DD HH24:MI')
+         || '. The server&#8217;s log states the reason.'),
         (4, t.trusted IS NULL AND l.at IS NOT NULL,
-         'The clock has to be watched for 90 % of a period before it can be said that its timings '
-         'are to be believed. Look again tomorrow, or ask about a shorter one: '
+         'Timings of a period can be judged only if the clock was watched for 90 % of it. '
+         'Look again tomorrow, or ask about a shorter period: '
          '<code>SELECT * FROM clock_trust(now() - interval &#39;10 minutes&#39;);</code>'),
         (5, NOT t.trusted,
          'Do not trust times that <code>EXPLAIN ANALYZE</code>, <code>auto_explain</code>, '
@@ -2892,38 +2892,40 @@ CASE WHEN l.at IS NOT NULL THEN pg_catalog.concat(
 <h2>Clocks</h2>',
 coalesce((SELECT c.html FROM clocks c), '<p>No clock was watched in the last day.</p>'),
 (SELECT m.html FROM machine m), '
-<h2>The last day, and the last 400</h2>', coalesce((SELECT c.html FROM charts c)
+<h2>The last day and the last 400 days</h2>', coalesce((SELECT c.html FROM charts c)
     || '<table class="n"><thead><tr><th scope="col"><span class="sr">what</span></th>'
        '<th scope="col">last day</th><th scope="col">last 400 days</th></tr></thead><tbody>'
     || (SELECT f.html FROM figures f) || '</tbody></table>', '<p>There is no history.</p>'), '
 <h2 id="events">Events</h2>',
 CASE WHEN e.n = 0::bigint THEN '<p>None is known.</p>' ELSE pg_catalog.concat(
     '<table class="ev"><thead><tr><th scope="col">at, and for how long</th>'
-    '<th scope="col">what, from and to</th></tr></thead><tbody>', e.html, '</tbody></table>',
+    '<th scope="col">event, value before and after</th></tr></thead><tbody>', e.html,
+    '</tbody></table>',
     CASE WHEN e.n > 50::bigint
          THEN '<p>The latest 50 of ' || e.n::text
               || '. <code>SELECT * FROM clock_events;</code> has all.</p>' END) END, '
 <h2>What timing costs</h2>',
 '<p><code>EXPLAIN ANALYZE</code> reads the clock twice for each row that a node of a plan returns: '
 'at least ' || trim_scale(2.0 * l.warm_ns::numeric)::text || ' ms for a million.</p>',
-'<table class="n"><thead><tr><th scope="col">on the work of this server</th>'
+'<table class="n"><thead><tr><th scope="col">setting</th>'
 '<th scope="col">operations a second</th><th scope="col">% of one CPU</th></tr></thead><tbody>',
 (SELECT c.html FROM costs c),
-'</tbody></table><p>By the server&#8217;s statistics since their reset, and the cost of a warm '
-'reading. ',
-'<code>SELECT * FROM clock_impact();</code> measures, and says how far that can be off.</p>
+'</tbody></table><p>Computed from the server&#8217;s statistics since their reset and the cost of '
+'a warm reading. ',
+'<code>SELECT * FROM clock_impact();</code> measures the cost, and has bounds.</p>
 <h2>The worst plan nodes</h2>',
 coalesce('<table class="n"><thead><tr><th scope="col">node</th>'
-    '<th scope="col">time of itself, ms</th>'
+    '<th scope="col">self time, ms</th>'
     '<th scope="col">rows off by a factor of</th></tr></thead><tbody>'
     || (SELECT n.html FROM nodes n) || '</tbody></table>',
-    '<p>No statistics of plans are there.</p>'),
+    '<p>There are no plan statistics.</p>'),
 CASE WHEN NOT k.plans
      THEN '<p>Put <code>clocktiming</code> into <code>shared_preload_libraries</code> to have them '
           'kept.</p>'
      WHEN current_setting('clocktiming.track', true) IS DISTINCT FROM 'on'
-     THEN '<p>None are being added: <code>ALTER SYSTEM SET clocktiming.track = on; '
-          'SELECT pg_reload_conf();</code></p>' END, '
+     THEN '<p>No statistics are being collected. To collect them: '
+          '<code>ALTER SYSTEM SET clocktiming.track = on; SELECT pg_reload_conf();</code></p>'
+     END, '
 </main><footer><p>Made by clock_page() of clocktiming from clock_history, clock_events, '
 'clock_trust(), clock_node_stats and the server&#8217;s statistics, ',
 'without measuring.</p></footer></body></html>')

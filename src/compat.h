@@ -1,4 +1,4 @@
-/* Hides differences between PostgreSQL 15 to 19, and sets the text domain of messages. */
+/* Hides differences between PostgreSQL 15 and 19, and sets the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
@@ -87,7 +87,7 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/* PostgreSQL 19 removed the argument init_size of ShmemInitHash().  It allocates all n elements. */
+/* PostgreSQL 19 always allocates all n elements of a hash table; before, init_size = n does. */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {
@@ -99,8 +99,8 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 }
 
 /*
- * Restricts search_path to pg_catalog and pg_temp, as PostgreSQL 17 and later do while they refresh
- * a materialized view.
+ * Restricts search_path, as REFRESH MATERIALIZED VIEW does in PostgreSQL 17 and later.  Does
+ * nothing in older versions, where REFRESH does not restrict it.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

@@ -176,7 +176,7 @@ CREATE VIEW clock_activity AS
                 THEN 'too early'
                 ELSE 'no plan is shown' END AS ends_in,
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
-               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 34)) AS query
+               pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
         -- The node is that of the innermost statement.  A plan of only a Result is taken last,
         -- because it only computes an expression.  Progress is that of the client's statement.  If

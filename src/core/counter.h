@@ -37,9 +37,9 @@ extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (voi
 							  void (*wait) (double seconds));
 
 /*
- * Sets the frequency to the stated one, unless it is already set, stated_hz is 0, or the calibrated
- * one differs by more than 100 ppm.  Callers first pass the frequencies that hypervisor and CPU
- * state, then the calibrated one: each process measures a slightly different one.
+ * Sets the frequency to stated_hz, unless it is already set, stated_hz is 0, or stated_hz differs
+ * from the calibrated frequency by more than 100 ppm.  Callers pass the calibrated frequency last,
+ * because it differs between processes, unlike a frequency that the hypervisor or CPU states.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* this thread has run, so 0 slices mean that none are counted */
+	/* the thread has run, so 0 timeslices mean that the kernel does not count them */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
@@ -91,10 +91,10 @@ cpu_usage_after(void)
 }
 
 /*
- * If the thread has waited only for the CPU, other processes had the CPU during all of the time off
- * the CPU.  This includes other virtual machines, which the scheduler's counter does not show.  If
- * the thread has waited for something else, too, that counter shows the time of other processes.
- * Without the counter, the time off the CPU is divided in the ratio of preemptions and waits.
+ * Returns all time off the CPU if the thread was preempted and never waited voluntarily.  That
+ * includes the time of other virtual machines, which delay_ns lacks.  If the thread has waited,
+ * returns the increase of delay_ns.  If delay_ns is unknown, divides the time off the CPU in the
+ * ratio of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

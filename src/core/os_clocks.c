@@ -73,17 +73,17 @@ mach_absolute_time_ns(void)
 #endif
 
 /*
- * Clocks that are listed on all platforms, as macros, from which the readers and the table below
- * are generated: BY_ID(name, id, kind, description) for clocks that clock_gettime() reads, and
- * BY_CALL(name, call, unit in ns, kind, description) for others.  A unit of 0 is not constant:
- * os_clock_works() determines it.
+ * X-macro of the clocks that every platform lists.  It generates the readers and the table below.
+ * BY_ID(name, id, kind, description) is a clock that clock_gettime() reads, BY_CALL(name, call,
+ * unit in ns, kind, description) another one.  A unit of 0 means that os_clock_works() determines
+ * the unit at run time.
  */
 #define COMMON_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \
 	BY_ID(realtime_coarse, CLOCK_REALTIME_COARSE, CLOCK_COARSE, "time of day at the last timer interrupt") \
-	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the start, steered by NTP") \
+	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the system started, steered by NTP") \
 	BY_ID(monotonic_coarse, CLOCK_MONOTONIC_COARSE, CLOCK_COARSE, "monotonic at the last timer interrupt") \
-	BY_ID(monotonic_raw, CLOCK_MONOTONIC_RAW, CLOCK_FINE, "time since the start, steered by nobody") \
+	BY_ID(monotonic_raw, CLOCK_MONOTONIC_RAW, CLOCK_FINE, "time since the system started, not steered by NTP") \
 	BY_ID(boottime, CLOCK_BOOTTIME, CLOCK_FINE, "monotonic, with the time that the system was suspended") \
 	BY_ID(tai, CLOCK_TAI, CLOCK_FINE, "time of day without leap seconds") \
 	BY_ID(process_cputime, CLOCK_PROCESS_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this process") \
@@ -92,7 +92,7 @@ mach_absolute_time_ns(void)
 	BY_CALL(clock, (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC), 1e9 / CLOCKS_PER_SEC, \
 		CLOCK_CPU_TIME, "CPU time of this process by the C library") \
 	BY_CALL(getrusage, getrusage_ns(), 1e3, CLOCK_CPU_TIME, "CPU time of this process, user and system") \
-	BY_CALL(times, times_ns(), 0, CLOCK_COARSE, "time since some moment in timer ticks") \
+	BY_CALL(times, times_ns(), 0, CLOCK_COARSE, "elapsed time in timer ticks, from an arbitrary origin") \
 	BY_CALL(time, (uint64_t) time(NULL) * NS_PER_S, 1e9, CLOCK_COARSE, "time of day in seconds")
 
 #if defined(__FreeBSD__)
@@ -106,8 +106,8 @@ mach_absolute_time_ns(void)
 	BY_ID(second, CLOCK_SECOND, CLOCK_COARSE, "time of day in seconds")
 #elif defined(__APPLE__)
 #define PLATFORM_CLOCKS(BY_ID, BY_CALL) \
-	BY_CALL(mach_absolute_time, mach_absolute_time_ns(), 0, CLOCK_FINE, "time that the system has run, as the processor counts") \
-	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE, "time that the system has run, steered by nobody") \
+	BY_CALL(mach_absolute_time, mach_absolute_time_ns(), 0, CLOCK_FINE, "time that the system has run, by the processor's counter") \
+	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE, "time that the system has run, not steered by NTP") \
 	BY_ID(uptime_raw_approx, CLOCK_UPTIME_RAW_APPROX, CLOCK_COARSE, "uptime_raw at the last context switch") \
 	BY_ID(monotonic_raw_approx, CLOCK_MONOTONIC_RAW_APPROX, CLOCK_COARSE, "monotonic_raw at the last context switch")
 #else

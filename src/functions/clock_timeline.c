@@ -1,8 +1,8 @@
 /*
  * clock_timeline(): a clock's results per interval.
  *
- * The function returns one row per call.  A cursor, or a query with the function in its target
- * list, therefore gets each row when its interval ends.  Between calls the function holds no
+ * The function returns one row per call.  If it is in the target list of a cursor's query, FETCH
+ * therefore returns each row when the row's interval ends.  Between calls the function holds no
  * resources except memory, because the caller may never call it again.
  *
  * Intervals end at multiples of "every" after the start, even if the caller pauses between calls.

@@ -21,8 +21,8 @@
 typedef struct LiveSlot
 {
 	pg_atomic_uint32 owner;		/* pid of its process; 0: free */
-	pg_atomic_uint32 sequence;	/* seqlock of the execution that begins in
-								 * this slot; odd while it is written */
+	pg_atomic_uint32 sequence;	/* seqlock of the execution whose first slot
+								 * this is; odd during a write to its slots */
 	LiveHeader	header;
 	LiveChunk	chunk;
 } LiveSlot;
@@ -30,7 +30,7 @@ typedef struct LiveSlot
 static LiveSlot *live_slots = NULL;
 static int	nlive_slots;
 
-/* Returns a number of slots for all processes, some nested executions and some large plans. */
+/* Returns the number of slots: one per process, and more for nested executions and large plans. */
 static int
 slots_wanted(void)
 {
@@ -111,7 +111,7 @@ free_slots(const int *slots, int n)
 	}
 }
 
-/* Frees all slots of a process that exits.  Its executions have ended with its transaction. */
+/* Frees the slots that this process owns when it exits.  Its executions have ended by then. */
 static void
 free_all(int code, Datum arg)
 {
@@ -313,8 +313,8 @@ is_unchanged(LiveSlot *slot, uint32 sequence)
 }
 
 /*
- * Returns a copy of the execution that begins in a slot, or NULL if none does.  Sets *torn to
- * whether the execution's process has written meanwhile, which makes the copy invalid.
+ * Returns a copy of the execution whose first slot this is, or NULL if there is none.  Sets *torn
+ * to whether the execution's process has written meanwhile, which makes the copy invalid.
  */
 static LiveImage *
 copy_slot(LiveSlot *slot, bool *torn)
@@ -362,7 +362,7 @@ is_running(const LiveImage *image)
 {
 	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
 
-	/* a worker's slots stay occupied: its leader or another worker gets them */
+	/* keeps workers: a worker's slots usually go to its leader or to a later worker */
 	return image->header.leader_pid != 0 ||
 		(header->nslots > 0 && header->pid == image->header.pid &&
 		 header->since == image->header.since);

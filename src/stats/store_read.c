@@ -56,7 +56,7 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Inserts a node into an array of n, at most "most", sorted by self time; returns the new n. */
+/* Keeps the "most" nodes with the longest self times, longest first; returns the new n. */
 static int
 insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -143,7 +143,7 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/* converting instead might fail, and then no row would be returned */
+	/* replaces non-ASCII bytes: a conversion could fail, and the query would return no row */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)

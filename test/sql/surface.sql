@@ -39,7 +39,7 @@ FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'cloc
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
 
--- few names: what \df clock_* and \dv clock_* list, and visible settings
+-- limits on the numbers of functions (\df clock_*), views (\dv clock_*) and visible settings
 SELECT count(DISTINCT p.proname) <= 40 AS functions, count(DISTINCT c.relname) FILTER
     (WHERE c.relkind = 'v') <= 10 AS views,
        (SELECT count(*) FROM pg_settings WHERE name LIKE 'clocktiming.%') <= 10 AS settings
@@ -50,7 +50,7 @@ LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
     AND c.relname LIKE 'clock\_%';
 
--- everything has a comment, each column of a view and attribute of a type, too: no rows
+-- descriptions of all objects, including each column of a view and attribute of a type
 CREATE TEMP VIEW described AS
 SELECT i.identity, c.description
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming'
@@ -68,6 +68,7 @@ WHERE (t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1)
     AND (t.typrelid IS NULL OR t.typrelid = 0 OR r.relkind = 'c')
 GROUP BY i.identity, c.description;
 SELECT count(*) > 30 AS many FROM described;
+-- objects without a comment: no rows
 SELECT identity AS without_comment FROM described WHERE description IS NULL
     ORDER BY identity COLLATE "C";
 -- each comment is understandable by itself, on one line: no rows
@@ -88,7 +89,7 @@ LEFT JOIN pg_attribute a ON a.attrelid = CASE WHEN d.classid = 'pg_class'::regcl
 JOIN pg_get_keywords() k ON k.word = a.attname OR k.word = ANY (p.proargnames)
 WHERE k.catcode = 'R' AND p.proname IS DISTINCT FROM 'clock_trust';
 
--- columns
+-- type clock_sample, its casts, and the columns of a row type and of views
 SELECT typname, typstorage, typalign, typlen, obj_description(oid, 'pg_type') IS NOT NULL
     AS described
 FROM pg_type WHERE typname = 'clock_sample';

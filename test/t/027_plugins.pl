@@ -43,8 +43,8 @@ foreach my $role ($node->safe_psql('postgres', 'SELECT current_user'), 'regress_
 	is("$out $err", '500 ', "settings of postgresql.conf are accepted: $role");
 }
 
-# Returns how many different files (inodes), and under how many names, are mapped as clocktiming
-# libraries by the backend.
+# Returns the number of inodes, and of names, of the clocktiming libraries that the backend has
+# mapped. Returns '1 1' if there is no /proc.
 sub mapped
 {
 	my ($session) = @_;
@@ -89,16 +89,16 @@ foreach my $order (
 my $session = ClockSession->new($node, user => 'regress_ordinary');
 is($session->query($settings)->{out}, '', 'before: no settings');
 is($session->query("LOAD 'clocktiming'")->{state}, '42501', 'it may not load the library by its own name');
-is($session->query('SET clocktiming.worker_timing = 1')->{state}, '00000', 'it sets what is not defined yet');
+is($session->query('SET clocktiming.worker_timing = 1')->{state}, '00000', 'it may set an undefined internal setting');
 my $result = $session->query("LOAD '$plugin'");
-is($result->{state}, '00000', 'it may by the name among the plugins');
-like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_timing"/, 'what is not for it is taken away');
-is($session->query('SHOW clocktiming.worker_timing')->{out}, '', 'and has no value');
-is($session->query('SET clocktiming.worker_timing = 1')->{state}, '42501', 'nor may it set that later');
+is($result->{state}, '00000', 'it may load the library from plugins');
+like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_timing"/, 'loading removes its internal setting');
+is($session->query('SHOW clocktiming.worker_timing')->{out}, '', 'the internal setting has no value');
+is($session->query('SET clocktiming.worker_timing = 1')->{state}, '42501', 'it may not set the internal setting later');
 is($session->query($settings)->{out}, $known, 'settings are seen');
 is($session->query('SET clocktiming.progress_interval = 0')->{state}, '00000', 'and can be set');
 is($session->query($measure)->{state}, '42501', 'it may not measure');
-is($session->query('TABLE secret')->{state}, '42501', 'it may not read what it may not read');
+is($session->query('TABLE secret')->{state}, '42501', 'it may not read a table without privileges');
 $session->quit;
 
 # Loading the library for all sessions of a role or of a database, as the manual describes
@@ -111,14 +111,14 @@ SKIP:
 	skip 'extensions cannot add options to EXPLAIN before PostgreSQL 18', 2 if $version < 180000;
 	$result = $session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) SELECT count(*) FROM a');
 	like($result->{out}, qr/^Time: /m, 'and EXPLAIN has the option');
-	is($session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) TABLE secret')->{state}, '42501', 'with no other privileges');
+	is($session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) TABLE secret')->{state}, '42501', 'the option grants no privileges');
 }
 $session->quit;
-is($node->safe_psql('postgres', $settings), '', 'other roles have nothing of it');
+is($node->safe_psql('postgres', $settings), '', 'other roles do not load the library');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET session_preload_libraries = clocktiming');
 is($node->safe_psql('postgres', $settings), $known, 'ALTER DATABASE by a superuser: settings are seen in a new session');
 $session = ClockSession->new($node, user => 'regress_ordinary');
-is($session->query($settings)->{out}, $known, 'and with both settings');
+is($session->query($settings)->{out}, $known, 'settings are seen with both preload settings');
 is(mapped($session), '1 1', 'it is loaded once');
 $session->quit;
 

@@ -76,7 +76,7 @@ $html = check_form(page(), 'the first intervals');
 like($html, qr{<strong>not (?:known: the clock was watched for [0-9.]+ % of the period</strong>.*Look again tomorrow|to be believed: .*Do not trust times)}s, 'a verdict, and what to do');
 like($html, qr{<table class="h">}, 'a histogram');
 like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
-like($html, qr{<p>No statistics of plans are there\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and what has to be done for them');
+like($html, qr{<p>There are no plan statistics\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and what has to be done for them');
 
 my $table = '"' . ($evil =~ s/"/""/gr) . '"';
 my $long = 'a_relation_whose_name_has_no_spaces_and_sixty_three_characters';
@@ -156,10 +156,10 @@ foreach my $figure (
 	[ 'faster than the kernel&#8217;s clock, ppm', q{concat(min(rate_ppm), ' to ', max(rate_ppm))} ],
 	[ 'backward steps', 'sum(backward_steps)' ],
 	[ 'warps: jumps ahead', 'sum(warps)' ],
-	[ 'lags: times fallen behind', 'sum(lags)' ],
-	[ 'stolen by the hypervisor, most, %', 'max(stolen_percent)' ],
-	[ 'others had the CPU, most, %', 'max(off_cpu_percent)' ],
-	[ 'bound of the error of synchronisation, most, &#181;s', 'max(sync_error_us)' ])
+	[ 'lags: falls behind the reference', 'sum(lags)' ],
+	[ 'CPU time stolen by the hypervisor, maximum, %', 'max(stolen_percent)' ],
+	[ 'CPU used by other processes, maximum, %', 'max(off_cpu_percent)' ],
+	[ 'bound of the synchronisation error, maximum, &#181;s', 'max(sync_error_us)' ])
 {
 	my ($label, $sql) = @$figure;
 	# The view's oldest row is excluded, because it may have become too old since the page was made.
@@ -193,7 +193,7 @@ query(q{UPDATE list_history SET at = at + (date_trunc('minute', now()) - (SELECT
 $html = check_form(query('SET default_transaction_read_only = on; SELECT clock_page()'), 'a calm day');
 like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<ul><li>Nothing\.</li></ul>}s, 'is to be believed');
 query(q{UPDATE list_history SET at = at - interval '2 hours'});
-like(page(), qr{has not been heard of since}, 'a worker that has ended');
+like(page(), qr{has recorded nothing since}, 'a worker that has ended');
 
 # Nearly no data
 query(q{INSERT INTO list_events SELECT now() - i * interval '20 minutes', 'resume', 'running', 'suspended', '', now() FROM generate_series(1, 70) i});
@@ -206,7 +206,7 @@ like($html, qr{The latest 50 of 73\.}, 'many events');
 is(() = $html =~ /<tr id="e/g, 50, '... are listed in part');
 query('TRUNCATE list_history, list_events');
 $html = check_form(page(), 'no row');
-like($html, qr{has not judged an interval yet}, 'the worker has not measured yet');
+like($html, qr{has not recorded an interval yet}, 'the worker has not measured yet');
 
 query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere');
 like(query('SET search_path = pg_temp; SELECT elsewhere.clock_page()'), qr{</html>$}, 'in another schema');

@@ -13,7 +13,8 @@ use Test::More;
 our $plain = 'portable/clocktiming.sql';
 our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 
-# Values of mandatory arguments, by name. A sample is measured anew for each call.
+# Values of arguments, by name. That of a jsonb argument is the result of a new call of
+# clock_measure().
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
@@ -90,8 +91,8 @@ sub all_work
 	return;
 }
 
-# Executes an installation script in a session, by default portable/clocktiming.sql, and returns its
-# messages.
+# Executes an installation script in a session, by default portable/clocktiming.sql. Returns the
+# result as ClockSession's result() does.
 sub install
 {
 	my ($session, $file) = @_;
