@@ -57,7 +57,7 @@ my $parallel = $node->safe_psql('postgres', qq{
 	SET min_parallel_table_scan_size = 0;
 	SET parallel_setup_cost = 0;
 	SET parallel_tuple_cost = 0;
-	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 1000)');
+	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 20000)');
 	ALTER TABLE a RESET (parallel_workers)});
 my $processes = $cpus + 1;
 my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing \(sum of self_ms: ([\d.]+)\),\n  ([\d.]+) waiting: $processes processes on $cpus CPUs,\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?\|([\d.]+)$/;
