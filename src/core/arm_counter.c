@@ -99,7 +99,7 @@ fenced_read(void)
 	return arm_counter_read();
 }
 
-/* Returns the cost of a reading, plus 1 / BATCH_READINGS of that of the reference clock. */
+/* Returns the cost of a reading, plus the share 1 / BATCH_READINGS of a reference clock reading. */
 static double
 least_cost_ns(uint64_t (*read) (void))
 {
@@ -128,7 +128,7 @@ arm_counter_why_not_trusted(void)
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
 #ifdef __linux__
-	/* KERNEL_NAME is Linux's name; elsewhere, the counter is not trusted */
+	/* the name is Linux's: other systems do not trust the counter */
 	(void) kernel_clock_source(source);
 #endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)

@@ -27,7 +27,7 @@ typedef struct ArmEvidence
 /*
  * Returns NULL if the counter is to be used for timing, else the reason why not, valid until the
  * next call.  Linux must keep time by the counter, because Linux then handles known faults of
- * processors.  A reading must also take less time than one by clock_gettime().  It takes more if
+ * processors.  Reading the counter must also be faster than clock_gettime().  Reading is slower if
  * Linux traps each reading in order to work around a fault.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);

@@ -102,7 +102,7 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* enlarged, so that 1.96 standard errors are the margin by Student's t */
+	/* enlarges the variance: 1.96 standard errors are Student's margin */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);
@@ -213,10 +213,10 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 
 /*
  * The combined regression estimator, with the counts below as auxiliary variables (Cochran,
- * Sampling Techniques, 1977, 7.10).  Its variance is that of the residuals.  A count is far if its
- * mean over all calls differs from the sample's by more than a standard deviation.  Then its slope
- * is uncertain.  So the slopes are computed from the known calls, too, and the margin includes half
- * of the time that this count adds to the total.
+ * Sampling Techniques, 1977, 7.10).  Its variance is the variance of the residuals.  A count is far
+ * if its mean over all calls differs from its mean over the sample by more than a standard
+ * deviation.  The slope of a far count is uncertain.  So the known calls also contribute to the
+ * slopes, and the margin includes half of the time that the far count adds to the total.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -254,9 +254,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		{
 			/*
 			 * The count does not vary in the sample, so its slope is unknown,
-			 * but at most the mean time of the node's calls.  Assumes half of
-			 * this mean, or if there are hidden gaps, the whole mean, but
-			 * then adds at most the time of these gaps.
+			 * but at most the mean time of the node's calls.  Without hidden
+			 * gaps, assumes half of this mean.  With hidden gaps, assumes the
+			 * whole mean, but adds at most the time of the gaps.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

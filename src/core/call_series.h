@@ -15,7 +15,7 @@ typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
 	BELOW_LATER,				/* other calls of these nodes */
-	BELOW_REMOVED				/* rows filtered out by the node and these */
+	BELOW_REMOVED				/* rows filtered out by node or nodes below */
 } CountBelow;
 
 #define N_BELOW (BELOW_REMOVED + 1)
@@ -33,7 +33,7 @@ typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
  * A stratum: successive calls with the same probability of being timed.  The time of a call
- * excludes the time that is known exactly: that of nodes below of which every call was timed.
+ * excludes the time of nodes below whose calls were all timed, because that time is known exactly.
  */
 typedef struct CallStratum
 {
@@ -59,7 +59,7 @@ typedef struct CallSeries
 	CallProducts weighted;		/* the same, weighted as for "variance" */
 	double		expected[N_BELOW];	/* estimated totals of the counts below */
 
-	/* input: time of long gaps, maybe in untimed calls of the node */
+	/* input: time of long gaps that may be in untimed calls of the node */
 	double		hidden;
 } CallSeries;
 
@@ -76,18 +76,18 @@ extern void call_series_join(CallSeries *series, const CallSeries *other);
 
 /*
  * Corrects the total by regression of the times on the counts below.  "below" are the counts below
- * during all calls of the series.  "known" are calls of the same node of which every one was timed.
+ * during all calls of the series.  "known" are calls of the same node, all of which were timed.
  */
 extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
 /*
  * A long gap is a long time without a reading of the clock.  Certain gaps were in untimed calls of
- * the node.  Hidden gaps may have been in its untimed calls, or elsewhere.  Returns the share of
- * the hidden gaps that were in its untimed calls, and sets its standard error.  "prior" is the
- * prior probability that all of them were.  Timed calls are a random sample of the calls, so long
- * gaps are expected in them, too: "certain" of them because of the certain gaps, and "expected"
- * more if all hidden gaps were in the node's calls.  "seen" is the number that the timed calls had.
+ * the node.  Hidden gaps were in such calls, or elsewhere.  Returns the share of the hidden gaps in
+ * untimed calls of the node, and sets its standard error.  "prior" is the prior probability of the
+ * share 1.  Timed calls are a random sample, so some of them contain long gaps, too.  "seen" is the
+ * number of these gaps.  The expected number is "certain" because of the certain gaps, and
+ * "expected" more if all hidden gaps were in the node's calls.
  */
 extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
 							 double *error);

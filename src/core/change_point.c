@@ -11,11 +11,11 @@
 #define ALARM			2.2
 #define MOST			1.11
 
-/* A value moves the level by at least the share FOLLOW of its deviation, limited to FOLLOW_MOST. */
+/* A value moves the level by at least FOLLOW of its deviation, which is limited to FOLLOW_MOST. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
-/* Returns the lower median of the latest n values; the higher one if direction is -1. */
+/* Returns the lower median of the latest n values, or the upper median if direction is -1. */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
 {
@@ -38,7 +38,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Adds to the sum of increases (direction 1) or decreases (-1); returns whether it is a change. */
+/* Adds to the sum of increases (direction 1) or decreases (-1); returns true on a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {

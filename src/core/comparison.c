@@ -243,7 +243,7 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
-	/* so that column_of(), which truncates, rounds to the nearest column */
+	/* shifted by half a step, because column_of() truncates */
 	axis.low -= axis.step / 2;
 	return axis;
 }

@@ -66,7 +66,7 @@ typedef struct CompareTest
 	double		margin;			/* half of interval; 0 for COMPARE_NO_TEST */
 	double		percent;		/* difference in percent of a's mean or median */
 	double		margin_percent; /* half of the interval of "percent" */
-	double		pooled_stddev;	/* of Student's test; NAN for others */
+	double		pooled_stddev;	/* of Student's test; else NAN */
 	double		df;				/* degrees of freedom; NAN for ranks */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
 	CompareVerdict verdict;
@@ -77,20 +77,20 @@ typedef struct CompareTest
  * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
  * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The divisor of
  * "percent", a's mean or median, has an error, too.  So the interval of "percent" is computed from
- * that of b - r * a, where r is the ratio of the means, or for ranks 1 + shift / median of a.
+ * the interval of b - r * a.  r is the ratio of the means, or for ranks, 1 + shift / median of a.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* Returns the verdict in words: lower or higher, if a difference is proven and not 0. */
+/* Returns the argument lower or higher if a difference is proven and not 0, else other words. */
 extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *higher);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
  * plot, a table, and the test of each data set against the first.  Data sets are numbered from 1.
- * Where several have a value, the symbol is the one whose number is the OR of their numbers.  Bars
- * below the plot extend by one standard deviation to both sides of A, the mean.  M is the median.
+ * Where data sets overlap, the OR of their numbers selects the symbol.  Bars below the plot extend
+ * by one standard deviation to both sides of A, the mean.  M is the median.
  */
 typedef struct ComparePlot
 {

@@ -14,7 +14,7 @@
 
 static uint64_t (*counter_read) (void);
 
-/* Reads the counter.  The fences keep the reading between those of the reference. */
+/* Reads the counter.  The fences keep this reading between two readings of the reference. */
 static uint64_t
 fenced_read(void)
 {

@@ -59,11 +59,11 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
 
-	/* if all online CPUs are allowed, allows future ones, too */
+	/* if all online CPUs are allowed, also allows CPUs added later */
 	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
 		memset(&all, 0xff, sizeof(all));
 
-	/* pinned to home first, so that "before" is certainly read there */
+	/* pins the thread to "home" first, so that "before" is read there */
 	went = pin_to_cpu(hop->home) == 0;
 	before = read();
 	went = went && pin_to_cpu(hop->cpu) == 0;

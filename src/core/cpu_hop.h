@@ -20,7 +20,7 @@ typedef struct CpuSet
 
 #define CPU_IN(cpu, set)	CPU_ISSET_S(cpu, sizeof(CpuSet), (set)->parts)
 
-/* Get and set the CPUs that this thread may run on: a set, or one CPU.  Return 0 or errno. */
+/* Get or set the CPUs that may run this thread; pin it to one CPU.  Return 0 or errno. */
 extern int	cpus_allowed(CpuSet *set);
 extern int	allow_cpus(const CpuSet *set);
 extern int	pin_to_cpu(int cpu);
@@ -41,8 +41,8 @@ typedef struct CpuHop
 /*
  * Reads a clock on this CPU, on another CPU, and on this one again.  Successive numbers of "turn"
  * select the other CPUs in turn.  Returns false if there is no other CPU or the system forbids the
- * move.  Restores the thread's CPU affinity.  The bounds are as far apart as the moves take, some
- * microseconds; skew_bounds.h finds closer ones.
+ * move.  Restores the thread's CPU affinity.  The distance between the bounds is the time of the
+ * moves, some microseconds; skew_bounds.h finds closer bounds.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
 

@@ -91,10 +91,10 @@ cpu_usage_after(void)
 }
 
 /*
- * Returns all time off the CPU if the thread was preempted and never waited voluntarily.  That
- * includes the time of other virtual machines, which delay_ns lacks.  If the thread has waited,
- * returns the increase of delay_ns.  If delay_ns is unknown, divides the time off the CPU in the
- * ratio of preemptions and waits.
+ * Returns all time off the CPU if the thread was preempted and never waited voluntarily.  This time
+ * includes the time of other virtual machines, unlike delay_ns.  If the thread has waited, returns
+ * the increase of delay_ns.  If delay_ns is unknown, divides the time off the CPU in the ratio of
+ * preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

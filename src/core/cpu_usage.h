@@ -1,8 +1,8 @@
-/* CPU time of this thread, and the time in which it could not run because other processes did. */
+/* CPU time of this thread, and the time in which other processes kept it from running. */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H
 
-/* Counters of the operating system for this thread. */
+/* Counters of the operating system: times of this thread, and context switches of the process. */
 typedef struct CpuUsage
 {
 	double		cpu_ns;			/* CPU time */
@@ -11,7 +11,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Return the usage before and after some work; their own time is hardly in the difference. */
+/* Return the usage before and after some work.  The difference hardly includes these calls. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

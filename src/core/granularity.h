@@ -1,4 +1,4 @@
-/* The granularity of a clock: the smallest step that it is seen to advance by. */
+/* The granularity of a clock: its smallest observed step. */
 #ifndef CLOCKTIMING_GRANULARITY_H
 #define CLOCKTIMING_GRANULARITY_H
 

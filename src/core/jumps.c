@@ -166,8 +166,8 @@ smaller(Excess a, Excess b)
  * themselves, the nominal rate 0 replaces theirs.  In two cases, the excess over the nominal rate
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
- * - NTP does not explain the rate of a side.  Exception: both sides and the interval have this
- *   rate, so it is the clock's own.
+ * - NTP does not explain the rate of a side.  Exception: the sides have equal rates, and the
+ *   interval deviates from the nominal rate, too.  Then this rate is the clock's own.
  */
 static void
 judge(Jumps *jumps, int i)
@@ -271,7 +271,7 @@ jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 		JumpsInterval interval;
 		Excess		excess;
 
-		/* restores the previous pair, which has been corrected already */
+		/* undoes the correction of the previous pair */
 		last.lead_ns += stepped_ns;
 		last.doubt_ns -= doubt_ns;
 		interval = interval_between(&last, &pairs[i]);

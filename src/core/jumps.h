@@ -57,7 +57,7 @@ typedef struct Jumps
 /* Adds the next interval.  Before the first one, all members but the input must be 0. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Checks the latest intervals for steps.  They have waited for their later neighbours. */
+/* Checks the latest intervals, which still wait for later neighbours, for steps. */
 extern void jumps_end(Jumps *jumps);
 
 /* An observation of both clocks.  The caller fits a line to the leads over the times. */

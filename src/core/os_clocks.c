@@ -74,9 +74,9 @@ mach_absolute_time_ns(void)
 
 /*
  * X-macro of the clocks that every platform lists.  It generates the readers and the table below.
- * BY_ID(name, id, kind, description) is a clock that clock_gettime() reads, BY_CALL(name, call,
- * unit in ns, kind, description) another one.  A unit of 0 means that os_clock_works() determines
- * the unit at run time.
+ * BY_ID(name, id, kind, description) is a clock that clock_gettime() reads.  BY_CALL(name, call,
+ * unit in ns, kind, description) is a clock that another function reads.  If the unit is 0,
+ * os_clock_works() determines the unit at run time.
  */
 #define COMMON_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \

@@ -27,7 +27,7 @@ typedef struct ClockSource
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 
-/* Identifier of clocks that the platform lacks, and of clocks that other functions read. */
+/* Identifier of clocks that the platform lacks, or that clock_gettime() does not read. */
 #define NO_CLOCK ((clockid_t) -1)
 
 /* The clocks that are listed on every platform, then those that only this platform has. */

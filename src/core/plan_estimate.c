@@ -58,7 +58,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 	return ns / whole->total_ns;
 }
 
-/* Sets the times of a NODE_PART to its share of those of the subplan's root ("whole"). */
+/* Sets the times of a NODE_PART to its share of the times of the subplan's root ("whole"). */
 static void
 complete_part(const NodeRecord *whole, NodeRecord *part)
 {
@@ -71,7 +71,7 @@ complete_part(const NodeRecord *whole, NodeRecord *part)
 	part->timed = part->timed < part->calls ? part->timed : part->calls;
 }
 
-/* Adds one process's record to a node's sums, without the cost that its times include. */
+/* Adds one process's record to a node's sums, without the timing cost that its times include. */
 static void
 add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
@@ -141,8 +141,8 @@ add_records(PlanEstimate *plan)
 
 /*
  * Subtracts from each node's time the cost of timing the calls below it.  The n nodes are ordered
- * by "nth".  A Gather's time excludes its workers' calls, so only the leader's cost is subtracted
- * from it.
+ * by "nth".  A Gather's time excludes the workers' calls, so only the leader's cost is subtracted
+ * from a Gather's time.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -349,8 +349,8 @@ reconcile(PlanEstimate *plan, int n)
 }
 
 /*
- * Returns the margin of a node's time, from its sampling variance and the margin due to costs.  It
- * is at least change_ns, by which reconcile() has changed the time.
+ * Returns the margin of a node's time, from its sampling variance and the margin due to costs.  The
+ * margin is at least the size of change_ns, the change of the time by reconcile().
  */
 static double
 margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns,
@@ -418,8 +418,8 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	node->self_cost_margin_ns = hypot(inside_ns, COST_UNCERTAINTY * cost_ns);
 
 	/*
-	 * Ignores smaller changes.  With them, the margins of bench/truth were
-	 * wider by a quarter, and hardly more of them contained the true time.
+	 * Ignores changes below half of the self time.  With them, the margins of
+	 * bench/truth were a quarter wider, but contained hardly more true times.
 	 */
 	if (fabs(change_ns) < node->self_ns / 2)
 		change_ns = 0;
@@ -427,9 +427,9 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 }
 
 /*
- * Subtracts the leader's sleep from the self times of Gathers, in proportion and at most
- * completely: it is assumed to be a wait for workers.  Sets base_ns, so that the shares of all
- * nodes add up to 100 %.
+ * Subtracts the leader's sleep, which is assumed to be a wait for workers, from the self times of
+ * Gathers.  Divides the sleep among them in proportion; no self time becomes negative.  Sets
+ * base_ns, so that the shares of all nodes add up to 100 %.
  */
 static void
 take_off_waits(PlanEstimate *plan)
@@ -455,8 +455,8 @@ take_off_waits(PlanEstimate *plan)
 }
 
 /*
- * Raises a parent's startup time to that of the child whose first call is part of the parent's
- * first call.  The parent's estimate may be lower, because it comes from other loops.
+ * Raises a parent's startup time to the startup time of a child whose first call is part of the
+ * parent's first call.  The parent's estimate may be lower, because other loops were timed.
  */
 static void
 order_starts(PlanEstimate *plan, int n)
@@ -528,7 +528,7 @@ plan_estimate(PlanEstimate *plan)
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
 		node->total_stddev_ns = NAN;
-		/* the root's total is measured: its change corrects it */
+		/* the root's total is measured, so its change is no error */
 		node->total_margin_ns = margin(plan, node, node->own_variance, node->total_cost_margin_ns,
 									   i > 0 ? node->adjusted_ns : 0);
 	}

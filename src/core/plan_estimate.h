@@ -8,8 +8,8 @@
 #include "core/call_series.h"
 
 /*
- * The cost of counting or timing a call may differ from the calibrated one by this fraction of it:
- * in a query, the processor may overlap it with other work, or it may delay other work.
+ * The cost of counting or timing a call may differ from the calibrated cost by this fraction: in a
+ * query, counting and timing may overlap with other work, or delay other work.
  */
 #define COST_UNCERTAINTY 0.5
 
@@ -34,7 +34,7 @@ typedef enum NodeKind
 	NODE_SAMPLED,				/* a sample of its calls is timed */
 	NODE_WHOLE,					/* the server times its only call per loop */
 	NODE_UNTIMED,				/* no call is timed */
-	NODE_PART					/* no node: a subplan's calls by one caller */
+	NODE_PART					/* not a node: a subplan's calls by a caller */
 } NodeKind;
 
 /* Counts and times of a node in one process. */
@@ -59,8 +59,8 @@ typedef struct NodeEstimate
 	int			id;				/* set and used by the caller only */
 	int			parent;			/* index of the calling node; -1: none */
 	bool		gathers;		/* workers may execute its children, too */
-	bool		read_to_end;	/* its cost of counting is unseen_ns */
-	bool		starts_parent;	/* its parent's first call includes its first */
+	bool		read_to_end;	/* counting a call costs unseen_ns */
+	bool		starts_parent;	/* first call is part of its parent's first */
 	bool		is_shared;		/* root of a subplan with several callers */
 	int			whole;			/* NODE_PART: index of the subplan's root */
 	NodeKind	kind;

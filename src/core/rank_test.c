@@ -48,7 +48,7 @@ pass_over(const RankSets *sets, double value)
 	return pass;
 }
 
-/* Returns an integer for a double, so that integers have the same order as their doubles. */
+/* Maps a double to an integer.  The integers have the same order as the doubles. */
 static int64_t
 order_of(double x)
 {
@@ -68,7 +68,7 @@ double_of(int64_t order)
 	return x;
 }
 
-/* Returns the middle one of all doubles from low to high, in their order. */
+/* Returns the double in the middle of the ordered doubles from low to high. */
 static double
 halve(double low, double high)
 {

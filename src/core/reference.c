@@ -28,7 +28,7 @@ kernel_clock_ns(clockid_t id)
 #ifdef REFERENCE_BY_SYSTEM_CALL
 	struct timespec ts = {0, 0};
 
-	/* cannot fail: Linux has the clocks since 2.6.39 */
+	/* cannot fail: Linux supports all clocks used here since 2.6.39 */
 	(void) syscall(SYS_clock_gettime, id, &ts);
 	return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
 #else

@@ -22,7 +22,7 @@ typedef struct ReferencePair
 /* Returns nanoseconds since an arbitrary start.  Never goes backwards. */
 extern uint64_t reference_ns(void);
 
-/* Returns the time of any clock of clock_gettime() in nanoseconds, on Linux by a system call. */
+/* Returns the time of a clock of clock_gettime() in nanoseconds.  On Linux, makes a system call. */
 extern uint64_t kernel_clock_ns(clockid_t id);
 
 /*

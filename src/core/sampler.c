@@ -95,8 +95,8 @@ passed_ns(const ReferencePair *from, const ReferencePair *to)
 }
 
 /*
- * Counts a stall, a backward step or a gap that a reading outside of a block shows.  Any other time
- * since the previous reading is not counted as a duration, because it includes other work.
+ * Counts a stall, backward step or gap that ends at a reading outside of a block.  Any other time
+ * since the previous reading includes other work, so it is not counted as a duration.
  */
 static void
 judge_reading(void *arg, uint64_t reading)
@@ -218,7 +218,7 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/* Returns by how many ns the clock advanced more than the reference and the learnt rate explain. */
+/* Returns the part of the clock's advance that reference and learnt rate do not explain, in ns. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -290,7 +290,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* uses an accurate pair instead of a wide one, or to confirm an event */
+	/* reads an accurate pair if this one is wide, or to confirm an event */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -315,7 +315,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/* Adds a block's mean.  The margin uses these means: single durations are not independent. */
+/* Adds a block's mean.  The margin uses block means, because durations are not independent. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -422,8 +422,8 @@ sampler_until(SamplerRun *run, double until_s)
 
 /*
  * Compares the clocks after a pause.  If the clock stepped back in the pause, the readings before
- * and after show the step minus the length of the pause.  So that length is added to the step.
- * Without this correction, it would count as a lag.
+ * and after show the step minus the length of the pause.  So the length is added to the step.
+ * Without this correction, the length would count as a lag.
  */
 static void
 compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
@@ -458,7 +458,7 @@ sampler_clear(SamplerRun *run)
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
-	/* keeps these, because the clock may return to back_from later */
+	/* keeps went_back and back_from, because the clock may return later */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
 	run->warps = run->lags = run->gaps = none;

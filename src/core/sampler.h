@@ -44,7 +44,7 @@ typedef struct SamplerRun
 	/* input */
 	const ClockReader *reader;	/* reads the clock */
 	double		frequency_hz;	/* the clock's ticks per second */
-	double		resolution_ns;	/* as the system reports it; 0: not known */
+	double		resolution_ns;	/* reported by the system; 0: not known */
 	double		duration_s;		/* length of the run, for sampler_run() only */
 	bool		cpu_time;		/* the clock counts CPU time: no lags */
 	double		slack_ns;		/* largest delay of a coarse clock's update */
@@ -70,7 +70,7 @@ typedef struct SamplerRun
 	Events		warps;			/* the clock jumped ahead of the reference */
 	Events		lags;			/* the clock fell behind the reference */
 	Events		gaps;			/* the process was off the CPU: GAP_NS or more */
-	int64_t		migrations;		/* number of changes of the CPU */
+	int64_t		migrations;		/* number of moves to another CPU */
 	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of the CPUs used */
 
 	/* internal */
@@ -122,8 +122,8 @@ extern void sampler_resume(SamplerRun *run);
 extern void sampler_clear(SamplerRun *run);
 
 /*
- * A throttled run does not read the clock all the time, but only a few times at each of many random
- * instants, between which it sleeps.  This is the result of one instant.
+ * Result of one instant of a throttled run.  Such a run sleeps, wakes up at many random instants,
+ * and reads the clock a few times at each.
  */
 typedef struct SamplerInstant
 {
@@ -136,9 +136,9 @@ typedef struct SamplerInstant
 #define INSTANT_DURATIONS 32
 
 /*
- * Takes the readings of an instant.  A throttled run calls this after each sleep, instead of
- * sampler_until().  The first reading after a sleep is slow, so it is not counted: the stopwatch
- * times it separately.  Only the durations of the following readings are counted.
+ * Takes the readings of an instant.  A throttled run calls this function after each sleep, instead
+ * of sampler_until().  The first reading after a sleep is slow.  It is not counted as a duration;
+ * the stopwatch times it.  Only the durations of the following readings are counted.
  */
 extern void sampler_instant(SamplerRun *run, SamplerInstant *instant);
 

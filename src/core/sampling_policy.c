@@ -7,8 +7,8 @@
 #define REMEMBERED		512.0
 
 /*
- * The variance of a class includes an imaginary call, because unusually long calls may not have
- * been timed yet.  This is its deviation from the mean, in multiples of the mean.
+ * Deviation of an imaginary call from the mean, in multiples of the mean.  The variance of a class
+ * includes this call, because unusually long calls may not have been timed yet.
  */
 #define TAIL			8.0
 
@@ -22,7 +22,7 @@
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest growth of a gap in the budget */
+#define RAMP			4.0		/* largest growth of a gap if budget is left */
 #define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
@@ -165,7 +165,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* the budget of time outside of these calls is left for new classes */
+	/* the budget for time outside of these calls is left to new classes */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
 	/* lowers the minimum only after a full batch */
@@ -173,7 +173,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* limits k: no growth at probability 1, no fall far below the minimum */
+	/* k must not grow at probability 1, nor fall far below the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);

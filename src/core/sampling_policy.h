@@ -2,8 +2,8 @@
  * Decides which share of a plan node's calls is timed.  A node's calls have two classes: those that
  * begin a loop, and all others.  The probability of timing a call is k times the standard deviation
  * of its class's times.  The overhead budget, which limits the time that timing adds, determines k.
- * This minimizes the variance of the nodes' estimated times (Neyman's allocation: Cochran, Sampling
- * Techniques, 1977, 5.5).  Times are in ticks of any clock.
+ * These probabilities minimize the variance of the nodes' estimated times (Neyman's allocation:
+ * Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
@@ -23,8 +23,8 @@ typedef struct SamplingPolicy
 {
 	double		share;			/* budget as a share of the elapsed time */
 	double		cost;			/* ticks that timing a call adds */
-	double		least;			/* minimum probability while in the budget */
-	double		long_ticks;		/* longer times of calls are truncated */
+	double		least;			/* minimum probability if budget allows */
+	double		long_ticks;		/* longer times of calls may be truncated */
 	uint64_t	start;			/* time at which the query started */
 	uint64_t	now;			/* time of the latest batch */
 	int64_t		timed;			/* number of timed calls, set by the caller */
@@ -55,18 +55,18 @@ extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 						int sampling, double long_ticks, uint64_t start);
 
 /*
- * Initializes a class.  All its calls are timed until the end of the first batch.  "vary" means
- * that few calls may take most of the time.  Then at least one call in policy_init()'s "sampling"
- * is timed, whatever the cost.
+ * Initializes a class.  All its calls are timed until the end of the first batch.  If "vary" is
+ * set, few calls may take most of the time, so at least one call in policy_init()'s "sampling" is
+ * timed, whatever the cost.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
 							  double counting_ticks, bool vary);
 
 /*
  * Adds the times of a class's latest n timed calls.  The caller has subtracted the parts that need
- * no estimate: calls below that were all timed, and what the counts of calls below explain (see
- * call_series.h).  "calls" is the number of the class's calls so far.  Returns the new gap.  Small
- * changes of the gap are suppressed.
+ * no estimate: calls below that were all timed, and the part explained by counts of calls below
+ * (see call_series.h).  "calls" is the number of the class's calls so far.  Returns the new gap.
+ * Small changes of the gap are suppressed.
  */
 extern int	policy_see_batch(SamplingPolicy *policy, SamplingClass *class,
 							 const double *ticks, int n, int64_t calls, uint64_t now);

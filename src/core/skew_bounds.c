@@ -45,8 +45,8 @@ skew_init(SkewSide *side)
 /*
  * Completes the pending exchange if the clock has advanced at the next own reading.  The echo is
  * this side's reading that the other side has seen.  The other side stores its next reading before
- * the echo, and this side loads the echo first.  So the reading that this side sees was taken after
- * the echo, and the time from the echo to the next own reading contains a whole round trip.
+ * the echo, and this side loads the echo first.  So the loaded reading was taken after the echo was
+ * seen, and the time from the echo to the next own reading contains a whole round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)

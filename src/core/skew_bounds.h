@@ -48,7 +48,7 @@ typedef struct SkewFound
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* an exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
-	uint64_t	pending_echo;	/* own reading that the other saw; 0: none */
+	uint64_t	pending_echo;	/* own reading seen by other side; 0: none */
 } SkewFound;
 
 /* State of one side.  The other side reads the members before "found". */
@@ -73,7 +73,7 @@ typedef struct SkewResult
 	bool		known;			/* both bounds exist */
 	bool		steady;			/* one offset explains all exchanges */
 
-	/* bounds of the second clock's lead in ticks; if not steady, of its range */
+	/* bounds of the second clock's lead in ticks; if not steady, its range */
 	int64_t		offset_min;
 	int64_t		offset_max;
 	int64_t		round_trip;		/* the first side's; INT64_MAX: none */
@@ -88,12 +88,12 @@ typedef struct SkewResult
 extern void skew_init(SkewSide *side);
 
 /*
- * Takes readings for one side, publishes them, and bounds the offset.  Never waits for the other.
+ * Takes and publishes one side's readings, and bounds the offset.  Never waits for the other side.
  */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Returns the member readings, still or bounds of a side, which may be running. */
+/* Returns a member ("readings", "still" or "bounds") of a side that may be running. */
 static inline int64_t
 skew_shared(const int64_t *number)
 {

@@ -42,9 +42,9 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 										double *work);
 
 /*
- * Returns the value that n measurements of the same quantity have without disturbances, which only
- * increase it: the mean of the smallest fiftieth, but of at least five values.  Sets *margin to
- * half of its 95 % confidence interval.  NAN for n < 5.  Sorts x; "work" needs n elements.
+ * Returns the value of n measurements of the same quantity without disturbances, which only
+ * increase a value: the mean of the smallest fiftieth, but of at least five values.  Sets *margin
+ * to half of its 95 % confidence interval.  NAN for n < 5.  Sorts x; "work" needs n elements.
  */
 extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 

@@ -10,7 +10,7 @@
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 
-/* Returns whether the list "names" contains a name.  FreeBSD's has qualities, too: TSC(1000). */
+/* Returns whether the list "names" contains a name.  FreeBSD appends a quality: TSC(1000). */
 extern bool kernel_offers(const char *name, const char *names);
 
 #define BOOT_ID_SIZE 37
@@ -27,10 +27,10 @@ typedef struct SystemCpuTime
 
 extern SystemCpuTime system_cpu_time(void);
 
-/* Returns the time in s since the machine started, including suspensions, by CLOCK_BOOTTIME. */
+/* Returns the time in s since the machine started; on Linux, including suspensions. */
 extern double system_boottime_s(void);
 
-/* Returns how long, in s, the machine has been suspended since it started; 0 if not known. */
+/* Returns the total time in s of the machine's suspensions since it started; 0 if not known. */
 extern double system_suspended_s(void);
 
 /* State of the kernel's clock synchronisation, by adjtimex(). */

@@ -5,7 +5,7 @@
 #include "core/system_state.h"
 #include "core/tsc.h"
 
-/* Names of hypervisors' clocks.  Linux may prefer one of them although it offers the TSC. */
+/* Names of hypervisors' clocks.  Linux may prefer one of them although the TSC is available. */
 static const char *const hypervisor_clocks[] = {
 	"kvm-clock", "xen", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr"
 };
@@ -109,7 +109,7 @@ tsc_evidence(void)
 /* ARCH_GET_CPUID of Linux's asm/prctl.h, which some C libraries lack. */
 #define ARCH_GET_CPUID_CODE	0x1011
 
-/* Returns whether CPUID may be executed.  A kernel without this system call cannot forbid it. */
+/* Returns whether CPUID may be executed.  A kernel without this system call cannot forbid CPUID. */
 static bool
 cpuid_allowed(void)
 {

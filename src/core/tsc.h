@@ -20,7 +20,7 @@ typedef struct TscCpuid
 	bool		rdtscp;			/* has RDTSCP: leaf 0x80000001, EDX bit 27 */
 	bool		invariant;		/* constant rate: leaf 0x80000007, EDX bit 8 */
 	bool		tsc_adjust;		/* has TSC_ADJUST: leaf 7, EBX bit 1 */
-	bool		hypervisor;		/* runs below one: leaf 1, ECX bit 31 */
+	bool		hypervisor;		/* in a virtual machine: leaf 1, ECX bit 31 */
 	char		vendor[13];		/* leaf 0 */
 	char		brand[49];		/* leaves 0x80000002 to 0x80000004 */
 	char		hypervisor_name[13];	/* leaf 0x40000000 */

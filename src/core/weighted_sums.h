@@ -43,8 +43,8 @@ extern double weighted_total_margin(const WeightedSums *sums);
  * Return the mean and its standard error.  The mean is the sum of w x divided by the sum of w
  * (Hajek's estimator: Saerndal et al., section 5.7); NAN for n = 0.  The standard error is the root
  * of n / (n - 1) times the sum of w^2 (x - mean)^2, divided by the sum of w; NAN for n < 2.  It is
- * not 0 if all values are sampled, because the mean estimates that of future values.  It includes
- * errors of x, because these add to the scatter of the values.
+ * not 0 if all values are sampled, because the result estimates the mean of future values.  Errors
+ * of x increase the standard error, because they add to the scatter of the values.
  */
 extern double weighted_mean(const WeightedSums *sums);
 extern double weighted_mean_stderr(const WeightedSums *sums);
