@@ -87,7 +87,7 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/* PostgreSQL 19 always allocates all n elements of a hash table; before, init_size = n does. */
+/* Allocates all n elements at once.  PostgreSQL 18 and earlier do so only if init_size is n. */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {

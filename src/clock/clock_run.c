@@ -1,9 +1,9 @@
 /*
- * A run with a rate reads the clock at random instants.  The gaps between them have an exponential
- * distribution, so that the instants are independent of periodic work of the server.  A delay does
- * not postpone later instants: each is due at the sum of the gaps before it.  If an instant is
- * overdue when the previous one ends, it follows without a sleep.  Then the CPU caches are still
- * warm at its first reading.
+ * A run with a rate reads the clock at random instants.  The times between instants have an
+ * exponential distribution, so that the instants are independent of periodic work of the server.
+ * An instant is due at the sum of all such times before it, so a delay does not postpone later
+ * instants.  An instant that is overdue when the previous one ends follows without a sleep.  Its
+ * first reading then finds warm CPU caches.
  */
 #include "postgres.h"
 
@@ -32,7 +32,7 @@
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/* With random instants, a working clock may repeat a reading this often: in all of two instants. */
+/* Longest stall of a working clock in a run at random instants: all durations of two instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void

@@ -13,12 +13,12 @@
 typedef struct ClockRun
 {
 	const ClockSource *source;
-	const char *clock;			/* what the source read at the beginning */
+	const char *clock;			/* instruction or call at the run's start */
 	double		rate;			/* instants per second; 0: continuous */
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* part already in progress reports */
+	TallyMoments reported;		/* moments of the durations reported so far */
 	int64		intervals;		/* number of calls of clock_run_interval() */
 	ClockSample total;			/* sum of the intervals' events and counts */
 	double		sampled_s;		/* time of sampling, with sleeps */
@@ -45,13 +45,13 @@ extern ClockRun *clock_run_begin(const ClockSource *source, double rate, double 
 extern void clock_run_until(ClockRun *run, double until_s);
 extern ClockSample *clock_run_end(ClockRun *run);
 
-/* Calls these three functions, and measures the cost of a reading. */
+/* Calls the three functions above, then measures the cost of a reading. */
 extern ClockSample *clock_run(const ClockSource *source, double rate, double duration_s);
 
 /*
- * Samples an interval from now until until_s, which may have passed.  For runs with pauses between
- * the intervals.  Returns the sample of the interval.  ERROR if the source now reads another clock.
- * clock_run_end() then returns the events and counts of all intervals, but no durations.
+ * Samples an interval from now until until_s, which may have passed, and returns its sample.  For
+ * runs with pauses between the intervals.  ERROR if the source now reads another clock.  At the end
+ * of such a run, clock_run_end() returns the events and counts of all intervals, but no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

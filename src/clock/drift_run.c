@@ -1,7 +1,7 @@
 /*
- * An observation is the narrowest of several brackets, see drift_run.h.  Up to 1000 observations,
- * the pairs, determine the drift.  Further observations, after each sleep, find steps of the clock.
- * Steps are counted and excluded from the drift.
+ * An observation is the narrowest of several brackets (see drift_run.h).  Up to 1000 observations,
+ * called pairs, determine the drift.  Further observations after each sleep serve only to find
+ * steps of the clock.  Steps are counted and excluded from the drift.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@
 /* Ratio of a bracket's width to the median width, above which the bracket is rejected. */
 #define WIDE_BRACKET	1.5
 
-/* Maximum number of brackets per observation.  One that is narrow enough is the last. */
+/* Maximum number of brackets per observation.  A narrow enough bracket ends the observation. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -34,7 +34,7 @@ typedef struct DriftRun
 	const ClockReference *reference;
 	double		resolutions_ns; /* sum of both clocks' resolutions */
 
-	/* the n pairs so far; pairs[n] receives steps after the last of them */
+	/* the n pairs so far; pairs[n] collects steps after the last pair */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
 	double		stepped_ns;		/* sum of steps so far */
@@ -374,7 +374,7 @@ monitor_run(List *sources, const ClockReference *reference, double duration_s, d
 	MonitorRun	run;
 
 	run.edge = 1;
-	/* as doubles, 0.3 / 0.1 is slightly less than 3 */
+	/* corrects rounding errors: 0.3 / 0.1 is slightly less than 3 */
 	run.edges = (int64) floor(duration_s / every_s * (1 + 1e-12));
 	wait_start(&run.wait, "clock_monitor", run.edges * every_s, report_monitor, &run);
 	foreach(cell, sources)

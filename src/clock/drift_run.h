@@ -1,6 +1,6 @@
 /*
  * Compares clocks with a reference over a long time: the drift of one, or the advance of several.
- * The length of a run is measured by reference_ns(), so that it ends even if the reference is
+ * reference_ns() measures the length of a run, so that the run ends even if the reference is
  * another clock and stands still.
  *
  * A bracket is a reading of the clock between two readings of the reference.

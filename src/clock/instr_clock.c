@@ -1,6 +1,6 @@
 /*
- * The clock that the server reads for timing.  It is not in core/, because its hot loop needs
- * PostgreSQL's headers.
+ * The clock that the server reads for timing.  This file is not in core/, because the loop that
+ * reads the clock needs PostgreSQL's headers.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ server_times_by_tsc(void)
 	return TIMES_BY_TSC;
 }
 
-/* If the setting is not auto, predicts the server's choice instead of changing the setting. */
+/* Unless timing_clock_source is auto, predicts the choice that the server would make for auto. */
 bool
 server_defaults_to_tsc(void)
 {

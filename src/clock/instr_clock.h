@@ -13,9 +13,9 @@ extern bool server_times_by_tsc(void);
 extern bool server_defaults_to_tsc(void);
 
 /*
- * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.  If
- * PostgreSQL 19's setting timing_clock_source is system or tsc, it decides.  Otherwise the counter
- * must be trusted by tsc_judge() or, on Arm, by arm_counter_why_not_trusted().
+ * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.
+ * PostgreSQL 19's timing_clock_source = system forbids the counter; with tsc, the TSC need only be
+ * usable.  Otherwise tsc_judge() or, on Arm, arm_counter_why_not_trusted() must accept the counter.
  */
 extern const char *why_not_timed_by_counter(void);
 

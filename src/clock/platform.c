@@ -50,10 +50,7 @@ platform_faster_kernel_clock_source(void)
 		return NULL;
 	for (int i = 0; i < (int) lengthof(by_vdso); i++)
 	{
-		/*
-		 * none is faster than a current one that is also read without a
-		 * system call
-		 */
+		/* the current source needs no system call: no other is faster */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;
 		if (faster == NULL && kernel_offers(by_vdso[i], offered))

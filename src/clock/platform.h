@@ -10,13 +10,13 @@ extern char *platform_kernel_clock_sources_available(void);
 extern const char *platform_faster_kernel_clock_source(void);
 
 /*
- * Sets *now and *for_good to the ways to choose "source" now and permanently, with commands in
- * backquotes.  Sets nothing if "source" is NULL.
+ * Sets *now and *for_good to instructions to select the kernel clock source "source" at once and
+ * permanently.  Commands in them are in backquotes.  Sets nothing if "source" is NULL.
  */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
 												   const char **for_good);
 
-/* Returns name, release and machine as printed by uname -srm. */
+/* Returns name, release and machine as printed by uname -srm; NULL: not known. */
 extern char *platform_operating_system(void);
 
 /* Return the numbers of CPUs online and of CPUs that this backend may use; 0: not known. */

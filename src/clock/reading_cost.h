@@ -27,11 +27,11 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * Measures n series in turns, in batches of readings.  Divides the duration into "most" parts.  In
- * each part, each series gets one sample: the median of its batches, at least one.  Reports
- * progress under the label.  Without a label, each sample is a single batch, and the measurement
- * ends with the duration, but not before ten samples.  Returns the number of samples of each
- * series.  Can be cancelled.
+ * Measures n series in turns, in batches of readings.  With a label, divides the duration into
+ * "most" parts, and reports progress.  Each part yields one sample per series: the median of one or
+ * more batches.  Without a label, each sample is a single batch.  The measurement then ends after
+ * "most" samples, or after the duration if there are at least ten.  Returns the number of samples
+ * of each series.  Can be cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,
 								 const char *label);

@@ -1,6 +1,6 @@
 /*
- * A sample consists of its version in one byte, then the members as in sample_members, in network
- * byte order without alignment.  A text or an array is preceded by its length in four bytes.
+ * The binary form is the version in one byte, then the members in the order of sample_members, in
+ * network byte order without alignment.  A text or an array follows its length in four bytes.
  */
 #include "postgres.h"
 

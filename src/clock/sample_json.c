@@ -133,7 +133,7 @@ json_int64(const char *name, const JsonbValue *value, const char *what)
 	return result;
 }
 
-/* Returns infinity for a value that is too large, which sample_check() rejects. */
+/* Returns infinity if the value is too large for a double; sample_check() rejects infinity. */
 static double
 json_double(const char *name, const JsonbValue *value)
 {

@@ -53,13 +53,13 @@ extern const SampleMember sample_members[SAMPLE_MEMBERS];
 
 pg_noreturn extern void sample_malformed(int sqlstate, const char *detail);
 
-/* Raises an error if there is no such version, or it is newer than SAMPLE_VERSION. */
+/* Raises an error if the version is less than 1 or greater than SAMPLE_VERSION. */
 extern void sample_check_version(int64 version, int sqlstate);
 
 /* Raises an error if the value is inconsistent or too large. */
 extern void sample_check(const ClockSample *sample, int sqlstate);
 
-/* Convert to and from the binary form.  If "wire", its texts are in the client's encoding. */
+/* Convert to and from the binary form.  If "wire", texts in it are in the client's encoding. */
 extern void sample_encode(StringInfo buf, const ClockSample *sample, bool wire);
 extern ClockSample *sample_decode(StringInfo buf, bool wire);
 

@@ -44,12 +44,12 @@ extern ClockSample *sample_from_run(const SamplerRun *run);
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
 /*
- * Adds another sample's events and counts, but no durations.  Its ticks must have the same length.
- * ERROR on overflow.
+ * Adds another sample's events and counts, but no durations.  The ticks of both samples must
+ * have the same length.  ERROR on overflow.
  */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
-/* Convert to and from a varlena with the binary form.  The second one checks the value. */
+/* Convert to and from a varlena with the binary form.  sample_from_datum() checks the value. */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
@@ -74,7 +74,7 @@ typedef struct DurationRow
 /* Returns a histogram with buckets of powers of two, the first one for 0 ns; at most 65 rows. */
 extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 
-/* Returns the shortest "cutoff" percent of the durations, in whole ns, and the longest one. */
+/* Returns the shortest "cutoff" percent of the durations, and the longest duration, in whole ns. */
 extern DurationRow *sample_durations(const ClockSample *sample, double cutoff, int *nrows);
 
 #endif							/* CLOCKTIMING_SAMPLE_VALUE_H */

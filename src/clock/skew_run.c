@@ -1,8 +1,8 @@
 /*
  * The backend runs on the first CPU, and one background worker on each of the other CPUs in turn.
  * They exchange their readings.  The backend orders the worker to move to a CPU.  The worker then
- * reads the clock until the next order.  Neither process waits for readings of the other one, so
- * that it soon notices an interrupt, a stop or the end of the other process.
+ * reads the clock until the next order.  Neither process waits for the other one's readings, so
+ * both soon notice an interrupt, and the stop or end of the other process.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ skew_default_source(void)
 
 PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
-/* Number of readings, about 0.05 ms, between two checks for orders, interrupts and the time. */
+/* Number of readings, in about 0.05 ms, between checks for orders, interrupts and the run's end. */
 #define READINGS			500
 
 /* Time for measuring the cost of a reading: share of the duration, and maximum in s. */
@@ -195,7 +195,7 @@ clock_cpu_skew_worker(Datum main_arg)
 		{
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock, READINGS);
 
-			/* the backend's readings may be equal, but their number grows */
+			/* compares numbers of readings, as the readings may be equal */
 			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
 			heard = skew_shared(&shared->backend_side.readings);
@@ -295,7 +295,7 @@ clean_up(int code, Datum arg)
 	RESUME_INTERRUPTS();
 }
 
-/* Orders the worker to move to a CPU or to stand by, and waits until that is done. */
+/* Orders the worker to move to a CPU or to stand by, and waits until it has done so. */
 static void
 give_order(SkewRun *run, int cpu)
 {
@@ -331,7 +331,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
-/* Compares a CPU with the first one until end_ns; without bounds, for up to SEEN_NS longer. */
+/* Compares a CPU with the first one until end_ns, or SEEN_NS longer if bounds are still missing. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

@@ -39,7 +39,7 @@ calibrated_tsc_frequency(void)
 #define ARM_READER(reader) NULL
 #endif
 
-/* The sources before those of os_clocks.c.  All but the first and last are the CPU's counters. */
+/* Clock sources listed before os_clocks.  All but the first and last are the CPU's counters. */
 static const ClockSource first_sources[] = {
 	{
 		"system", SYSTEM_CLOCK_NAME, CLOCK_FINE,
@@ -287,7 +287,7 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
-/* The counter that is the reference.  Ticks count from counter_start, to lose no digits. */
+/* Counter used as the reference.  Ticks since counter_start fit into a double without rounding. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

@@ -9,8 +9,8 @@
 #include "core/sampler.h"
 
 /*
- * To add a clock of the operating system, add an entry in os_clocks.c.  To add another clock, add
- * one in source.c.  DEFINE_CLOCK_READER() makes its reader, which is NULL if a platform lacks it.
+ * A clock of the operating system needs an entry in os_clocks.c, any other clock one in source.c.
+ * DEFINE_CLOCK_READER() defines its reader.  The reader is NULL on platforms that lack the clock.
  */
 
 /* Returns NULL if the clock can be read now, else the reason why not.  May calibrate for 50 ms. */
@@ -21,7 +21,7 @@ extern const char *clock_source_why_not(const ClockSource *source);
 /* Returns the name of the instruction, or of the system call and its clock. */
 extern const char *clock_source_reads(const ClockSource *source);
 
-/* Returns ticks per second.  Unless NULL, *from is set to how this frequency was determined. */
+/* Returns ticks per second.  If "from" is not NULL, sets *from to the origin of this frequency. */
 extern double clock_source_hz(const ClockSource *source, const char **from);
 
 /* Returns the reported resolution; 0: none is reported. */
@@ -42,14 +42,14 @@ extern const ClockSource *clock_source_get(const char *name);
 
 /*
  * Returns the sources in an argument named "sources", without duplicates, available or not; all
- * sources for "all".  ERROR if it is empty or contains a null or an unknown name.
+ * sources for "all".  ERROR if the array is empty or contains a null or an unknown name.
  */
 extern List *clock_sources_of_array(ArrayType *array);
 
 /* Returns the largest delay of a coarse clock's timer interrupt, in ns; 0 for other clocks. */
 extern double clock_source_slack_ns(const ClockSource *source);
 
-/* Returns whether a reading is a single instruction. */
+/* Returns whether the source is read by instructions of the processor, without a call. */
 extern bool clock_source_is_instruction(const ClockSource *source);
 
 #define REFERENCE_BY_DEFAULT "kernel"
@@ -67,14 +67,14 @@ typedef struct ClockReference
  */
 extern ClockReference clock_reference_get(const char *name);
 
-/* Return the sources that the server reads for EXPLAIN ANALYZE, and for all other timing. */
+/* Return names of the sources that the server reads for EXPLAIN ANALYZE and for other timing. */
 extern const char *clock_source_for_explain(void);
 extern const char *clock_source_for_other_timing(void);
 
-/* Returns the name of what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
+/* Returns the instruction (RDTSC), or the call and its clock, that EXPLAIN ANALYZE uses now. */
 extern const char *clock_of_explain(void);
 
-/* Returns the TSC's frequency; NULL if it cannot be read.  May calibrate; can be cancelled. */
+/* Returns the TSC's frequency; NULL: not known.  May calibrate the TSC; can be cancelled. */
 struct CounterFrequency;
 extern const struct CounterFrequency *calibrated_tsc_frequency(void);
 

@@ -14,9 +14,9 @@
 #define SHORT_SLEEP_S	1e-3	/* limit of wait_briefly() */
 
 /*
- * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  This
- * sleep takes LAST_SLEEP_S to twice that.  It is short, because a signal that arrives just before
- * it is noticed only at its end.  It is long enough for the CPU caches to lose what the previous
+ * A wait ends with a pg_usleep() of LAST_SLEEP_S to 2 * LAST_SLEEP_S, because a latch's timeout has
+ * a resolution of only 1 ms.  A longer sleep would delay the response to a signal that arrives just
+ * before the sleep.  During a shorter sleep, the CPU caches would keep data that the previous
  * wake-up loaded.  LONGEST_SLEEP_S limits the delay of progress reports.  A wake-up costs about 35
  * us of CPU time.
  */

@@ -8,10 +8,10 @@ typedef struct Wait
 {
 	Progress	progress;
 
-	/* must call progress_report() */
+	/* called when a progress report is due; must call progress_report() */
 	void		(*report) (void *arg, double elapsed_s);
 
-	/* called after each sleep but the last, each of at most 1 ms; or NULL */
+	/* called after each sleep but the last; limits sleeps to 1 ms; or NULL */
 	void		(*awake) (void *arg);
 	void	   *arg;
 } Wait;
@@ -26,10 +26,10 @@ extern void wait_poll(Wait *wait, double elapsed_s);
 /* Waits for due_s seconds of the run to pass, or up to 60 us more; returns whether it slept. */
 extern bool wait_until(Wait *wait, double due_s);
 
-/* Waits for the process latch, at most this time, and resets it. */
+/* Waits for the process latch, but at most timeout_ms, and resets the latch. */
 extern void wait_latch(long timeout_ms);
 
-/* Sleeps for this time, at most 1 ms. */
+/* Sleeps for the given number of seconds, but at most 1 ms. */
 extern void wait_briefly(double seconds);
 
 #endif							/* CLOCKTIMING_WAIT_H */

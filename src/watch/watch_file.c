@@ -44,7 +44,7 @@ watch_save(void)
 	WatchState *state = &watch_store->state;
 	CheckedWriter writer;
 
-	/* cleared even if the write fails, so that it is not repeated at once */
+	/* cleared even if the write fails, to avoid an immediate repetition */
 	watch_store->unsaved = false;
 	checked_write_begin(&writer, WATCH_FILE);
 	checked_write(&writer, &header, sizeof(header));

@@ -2,9 +2,7 @@
 #ifndef CLOCKTIMING_WATCH_FILE_H
 #define CLOCKTIMING_WATCH_FILE_H
 
-/*
- * Writes the file without a lock, as only the background worker calls this or changes watch_store.
- */
+/* Writes the file.  Takes no lock, because the caller, the worker, alone changes watch_store. */
 extern void watch_save(void);
 
 /* Reads the file into watch_store at server start, before other processes use watch_store. */

@@ -15,17 +15,17 @@
 /* Weight of the latest interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/* A rate event ends when the deviation falls below this fraction of the one at which it begins. */
+/* A rate event begins above a limit of the deviation; it ends below this fraction of the limit. */
 #define RATE_ENDS			0.5
 
-/* Unsynchronised intervals in a row that begin an event; intervals without a step that end one. */
+/* Unsynchronised intervals in a row that begin an event.  Also limits calm_run in end_steps(). */
 #define IN_A_ROW			2
 
 /* Shortest suspension, in s, and smallest change of the time of day, in us, that are reported. */
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* The time of day is read between two readings of CLOCK_BOOTTIME, at most this many s apart. */
+/* Maximum time, in s, between the two readings of CLOCK_BOOTTIME around the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -50,7 +50,7 @@ static int	unsynchronised_run; /* intervals since the latest synchronised one */
 static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;		/* moving average outside of stolen events */
 static double usual_rate_ppm;	/* latest rate outside of rate events */
-static TimestampTz rate_from;	/* beginning of the latest ended rate event */
+static TimestampTz rate_from;	/* beginning of the latest closed rate event */
 static TimestampTz rate_to;		/* end of that event */
 static int	hops_without_skew;	/* comparisons of CPUs since the latest skew */
 static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
@@ -75,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Reports a changed name, or, if it is the name from before the open event, ends that event. */
+/* If a name has changed, ends its open event, and reports a new one unless the old name is back. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)
@@ -91,9 +91,9 @@ judge_name(WatchWhat what, TimestampTz now, const char *before, const char *afte
 }
 
 /*
- * Detects that the time of day was set.  While the machine runs, only this changes the difference
- * between the time of day and CLOCK_BOOTTIME.  After a restart of the machine, the time of day was
- * certainly set back if it is before the end of the history.
+ * Detects that the time of day was set.  While the machine runs, nothing else changes the
+ * difference between the time of day and CLOCK_BOOTTIME.  After a restart of the machine, a time of
+ * day before the end of the history proves that the time of day was set back.
  */
 void
 watch_judge_time(void)
@@ -241,7 +241,7 @@ judge_rate(const WatchObservation *observed)
 	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/* Returns whether a step is within the open or the latest rate event, which then explains it. */
+/* Returns whether the open or the latest rate event contains, and thus explains, a step. */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -250,7 +250,7 @@ is_of_rate(const WatchStep *step)
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
-/* Begins an event at a first step.  Later steps prolong it, until some intervals have no step. */
+/* Begins an event at a first step.  Later steps prolong the event, until end_steps() ends it. */
 static void
 judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
 {

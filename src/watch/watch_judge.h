@@ -13,7 +13,7 @@ extern void watch_judge_time(void);
 /* Reports the changes of the rate and the steps that an observation shows. */
 extern void watch_judge_observation(const WatchObservation *observed);
 
-/* Reports all other changes, which the results of an interval show. */
+/* Reports changes of all other kinds, by the results of an interval. */
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 
 #endif							/* CLOCKTIMING_WATCH_JUDGE_H */

@@ -62,7 +62,7 @@ typedef struct Watching
 	double		rates[RATE_OBSERVATIONS];	/* in ppm, latest first */
 	int			nrates;
 	SystemCpuTime cpu_time;		/* at the end of the previous interval */
-	double		suspended_s;	/* at the end of the previous interval */
+	double		suspended_s;	/* total at the end of the previous interval */
 
 	/* the current interval */
 	double		watched_ns;		/* duration so far */
@@ -271,10 +271,10 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* backward_max lacks the time between the step's two readings */
+		/* backward_max is less than the step: time passed between readings */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
-		/* a longer time shows that the process was stopped; it is left out */
+		/* omits time beyond one interval: the process was stopped then */
 		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
@@ -321,7 +321,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares clocks of CPUs.  Repeats a comparison that finds a difference, in case of a step. */
+/* Compares clocks of CPUs.  Measures a difference twice, because a step could cause the first. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

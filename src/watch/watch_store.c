@@ -218,8 +218,8 @@ truncated(TimestampTz at, int64 unit)
 
 /*
  * Merges an interval into the row of its minute or hour, or adds that row.  After the time of day
- * was set back, there are rows whose time is yet to come.  When it has passed, their watched_s
- * becomes 0, because they are from before the change.
+ * was set back, rows from before the change may be later than the new time.  The first interval
+ * that is after such a row sets the row's watched_s to 0.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)

@@ -1,8 +1,8 @@
 /*
  * The history of the clock that EXPLAIN ANALYZE reads, in shared memory.  It has a row per minute
  * of the last day and per hour of the last 400 days, 4.2 MB in all.  Only the worker
- * (watch_worker.h) changes the history, while it holds the lock exclusively.  Other processes copy
- * rows.
+ * (watch_worker.h) changes the history, and holds the lock exclusively meanwhile.  Other processes
+ * copy rows under a shared lock.
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H
@@ -22,7 +22,7 @@
 /* Maximum number of clock sources with WatchTotals: those that EXPLAIN ANALYZE has read. */
 #define WATCH_SOURCES	4
 
-/* Maximum number of distinct durations in a WatchRow.  Above it, the nearest are merged. */
+/* Maximum number of distinct durations in a WatchRow.  If there are more, neighbours are merged. */
 #define WATCH_DURATIONS	24
 
 /* The machine and its clock.  An unknown text is empty. */
@@ -98,7 +98,7 @@ typedef struct WatchEvent
 	TimestampTz ended_at;		/* 0: not ended, the event is open */
 	int32		what;			/* a WatchWhat */
 	char		before[80];		/* value before the event */
-	char		after[80];		/* value after it began */
+	char		after[80];		/* value since the event began */
 	char		evidence[160];	/* how it was detected */
 } WatchEvent;
 
@@ -140,7 +140,7 @@ typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* an event is not in the file yet */
-	uint64		latest_ns;		/* end of "latest" (reference_ns()); 0: none */
+	uint64		latest_ns;		/* reference_ns() at end of "latest"; 0: none */
 	WatchRow	latest;			/* row of the latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
@@ -161,7 +161,7 @@ extern const WatchMachine *watch_machine(void);
 
 /* Only the worker may call the functions from here to watch_end_event(). */
 
-/* Stores when the machine started; adapts the history to a change of the time of day by set_us. */
+/* Stores the machine's start time; adapts the history to a change of the time of day by set_us. */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
 extern void watch_put_machine(const WatchMachine *machine);

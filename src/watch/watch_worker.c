@@ -26,7 +26,7 @@
 #define INTERVAL_LEAST_MS	100
 #define INTERVAL_MOST_MS	60000	/* one minute: period of a history row */
 
-/* Time between two writes of the history's file: in ms; if an event is unsaved, in intervals. */
+/* Time and, if an event is unsaved, number of intervals between writes of the history's file. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 

@@ -3,7 +3,7 @@
 #define CLOCKTIMING_WATCH_WORKER_H
 
 extern bool watch_registered;	/* the worker is registered */
-extern bool watch_lacks_slot;	/* it is not registered for lack of a slot */
+extern bool watch_lacks_slot;	/* no slot was free to register the worker */
 
 extern void watch_define_settings(void);
 
