@@ -34,7 +34,7 @@ enum
 	OUTSIDE,					/* time from a timed call to the next call */
 	OUTSIDE_ALL,				/* OUTSIDE if all calls are timed */
 	SERVER,						/* time that the server's timer adds to a call */
-	SERVER_INSIDE,				/* part of it that the server measures, in ns */
+	SERVER_INSIDE,				/* part of SERVER that is measured, in ns */
 	N_MEASURED
 };
 

@@ -5,8 +5,8 @@
 #include "core/plan_estimate.h"
 
 /*
- * Returns these costs for the case that all calls are timed, or that only a sample of them is.
- * Calibrates (measures the costs anew) if the latest results are too old.  That takes some ms.
+ * Returns the costs of calls if all calls are timed, or if only a sample of the calls is timed.
+ * Measures the costs anew if the latest measurement is too old.  A measurement takes some ms.
  */
 extern const CallCost *call_cost(bool all_timed);
 

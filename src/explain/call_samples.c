@@ -12,8 +12,8 @@
  * Factors by which a node's interval_spread is multiplied after each interval between two timed
  * calls: SPREAD_UP if the interval deviates from its expected length by more than interval_spread,
  * else SPREAD_DOWN.  Their product is about 1, so interval_spread converges to the median
- * deviation, within few intervals.  Higher quantiles may depend on long calls: if every fifth
- * interval contains one, those above 80 % do.
+ * deviation, within few intervals.  Higher quantiles than the median may depend on long calls: if
+ * every fifth interval contains a long call, quantiles above 80 % do.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
@@ -99,8 +99,8 @@ calls_of(const NodeTiming *t, const CallClass *class)
 }
 
 /*
- * Ends a stratum: successive calls with the same sampling interval, here gap_before.  Begins
- * another one.
+ * Ends a stratum of calls and begins another one.  A stratum is a series of successive calls with
+ * the same sampling interval.  That of the ended stratum is gap_before.
  */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
@@ -255,8 +255,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Ends sampling of a class.  At first, every call was timed.  The calls after that may be so few
- * that none was timed.  They are assumed to be as long as the timed ones.
+ * Ends sampling of a class.  At first, every call was timed.  The calls made after that may be so
+ * few that none of them was timed.  Then they are assumed to take as long as the timed calls.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)

@@ -21,12 +21,12 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/* Returns a node's counts so far: calls of nodes below, and rows that it and they filtered out. */
+/* Returns counts so far: calls of nodes below, and rows removed by the node and nodes below. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
  * Keeps the duration of a timed call.  "below" are the counts of the nodes below during the call.
- * "known" is the part of the duration, in ticks, in nodes below of which every call was timed.
+ * "known" is the part of the duration, in ticks, spent in nodes below that had every call timed.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
@@ -35,9 +35,9 @@ extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 st
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
 /*
- * Called after each call of a class of which every call is timed.  Adds the call's duration to
- * NodeTiming.known of its node and of all nodes above, except for the part "known", which calls of
- * nodes below have already added.
+ * Called after each call of a class in which every call is timed.  Adds the call's duration, minus
+ * the part "known", to NodeTiming.known of its node and of all nodes above.  Calls of nodes below
+ * have already added the part "known".
  */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 

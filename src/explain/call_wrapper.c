@@ -2,8 +2,8 @@
  * Wrapper around a node's ExecProcNode function: counts all calls and times some.  A node with a
  * wrapper has its Instrumentation in a NodeTiming: its "instrument" points to NodeTiming.instr.
  * Its ExecProcNode is counted_call(), or counted_call_unseen() if the wrapper need not know whether
- * calls return a row.  Both usually count the call and call the node's own function. due_call()
- * handles a call that begins a loop or is to be timed.
+ * calls return a row.  Both usually count the call and call the node's own function. call_if_due()
+ * handles calls that begin a loop or are to be timed.
  */
 #include "postgres.h"
 
@@ -94,8 +94,8 @@ put_wrapper(NodeTiming *t)
 }
 
 /*
- * Executes a node if the called wrapper is not its own, see own_node_timing().  Calls the node's
- * own wrapper, if it has one.  Otherwise does what the server would.
+ * Executes a node for which a wrong wrapper was called, see own_node_timing().  Calls the node's
+ * own wrapper, if any, else the node's function, with the server's instrumentation if needed.
  */
 static pg_noinline TupleTableSlot *
 call_other(PlanState *node)
@@ -128,8 +128,8 @@ call_other(PlanState *node)
 /*
  * Temporary wrapper of a parallel Hash Join directly below Gather.  Gather's first call makes the
  * server replace the Hash Join's wrapper by a function of the server, which then times the Hash
- * Join's first call.  A node below, whose first call is during that call, notices this in begin(),
- * and installs resumed_call().  At the second call, resumed_call() installs the usual wrapper.
+ * Join's first call.  During that call, the first call of a node below notices the replacement in
+ * begin(), and installs resumed_call(), which restores the wrapper at the second call.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -208,8 +208,8 @@ begin(NodeTiming *t)
 	check_stack_depth();
 
 	/*
-	 * a parallel Hash Join's timer is on, in case its wrapper is replaced,
-	 * see resumed_call()
+	 * switches off the timer of a parallel Hash Join, which is only needed
+	 * if the server replaces the wrapper, see resumed_call()
 	 */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
@@ -421,10 +421,10 @@ due_call(PlanState *node)
 
 /*
  * Fast path: counts a call that begins a loop.  Returns false if due_call() must handle the call.
- * first_skip is 0 in three cases: the call is to be timed; it is the node's very first one, in
- * which some nodes rescan themselves; or loops are not detected, with INPUT_ENDED_BY_MATCH.  If a
- * loop is active, the call may belong to that loop.  With INPUT_IF_BEGUN, end_loop() must first
- * count the call that ended the previous loop, if the wrapper has not noticed it.
+ * First, if first_skip is 0: the call is to be timed, or it is the node's very first call, in which
+ * some nodes rescan themselves, or loops are not detected (INPUT_ENDED_BY_MATCH).  Second, if a
+ * loop is active, because the call may belong to it.  Third, with INPUT_IF_BEGUN: end_loop() must
+ * first count the call that ended the previous loop, unless that call was checked.
  */
 static inline bool
 count_first_call(NodeTiming *t)
@@ -442,8 +442,8 @@ count_first_call(NodeTiming *t)
 
 /*
  * Returns whether another extension has explained the plan during a node's call.  Explaining ends
- * the loops of all nodes.  The caller must then make them active again before the next rescan of a
- * node, for example of a nested loop's inner side.
+ * the loops of all nodes.  The caller must then make the loops active again before the next rescan
+ * of a node, for example of a nested loop's inner side.
  */
 static inline bool
 was_read_within(const NodeTiming *t)

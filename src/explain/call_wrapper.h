@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Returns the wrapper.  "unseen": the one that does not check whether a call returned a row. */
+/* Returns the wrapper function.  With "unseen", it does not check whether a call returned a row. */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
 /* Returns whether a node's ExecProcNode is neither a wrapper nor the server's instrumentation. */
@@ -12,7 +12,7 @@ extern bool has_server_function(const PlanState *node);
 
 /*
  * Returns the function that the server sets as a node's ExecProcNode after its first call, with or
- * without instrumentation.  A signal handler must not make the session's first call of this.
+ * without instrumentation.  A signal handler must not be the first caller in a session.
  */
 extern ExecProcNodeMtd server_call_function(const PlanState *node);
 
@@ -21,7 +21,7 @@ extern void install_wrapper(NodeTiming *t);
 
 /*
  * Registers the array of an execution's NodeTimings, until wrappers_forget().  A wrapper treats a
- * node's "instrument" as part of a NodeTiming only if it points into a registered array.
+ * node's "instrument" as part of a NodeTiming only if "instrument" points into a registered array.
  */
 extern void wrappers_register(QueryTiming *query, void *timings, Size size);
 extern void wrappers_forget(QueryTiming *query);

@@ -240,7 +240,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/* calibrates before EXPLAIN's timers start, which would include it */
+		/* before EXPLAIN's timers start, which would include the calibration */
 		if (sampled_timing == SAMPLED_ON)
 			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
@@ -337,9 +337,9 @@ end_part(TimedExecution *execution)
 }
 
 /*
- * Calls the next hook of ExecutorRun() or, if "finishes" is true, of ExecutorFinish().  Calls
- * enter() before it and leave() after it, which are functions of the module that publishes running
- * executions.
+ * Calls the next hook of ExecutorRun() or, if "finishes" is true, of ExecutorFinish().  Calls the
+ * functions enter() before the hook and leave() after the hook, which belong to the module that
+ * publishes running executions.
  */
 static void
 call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -525,7 +525,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/* sets explain_at_work, without which EXPLAIN's options have no effect */
+	/* the hook sets explain_at_work, which EXPLAIN's options require */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

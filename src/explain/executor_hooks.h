@@ -1,10 +1,10 @@
 /*
  * Executor hooks.  They decide which executions are timed by sampling.
  *
- * An execution is timed for one of three reasons.  An EXPLAIN statement has the option
- * CLOCK_SAMPLING.  Or the QueryDesc requests timers (instrument_options), which
- * clocktiming.sampled_timing replaces by sampling.  Or the execution was drawn at random for the
- * statistics of plans.
+ * An execution is timed for one of three reasons: an EXPLAIN statement has the option
+ * CLOCK_SAMPLING or CLOCK_MAX_OVERHEAD; or the QueryDesc requests timers (instrument_options),
+ * which clocktiming.sampled_timing replaces by sampling; or the execution was drawn at random for
+ * the statistics of plans.
  */
 #ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
 #define CLOCKTIMING_EXECUTOR_HOOKS_H
@@ -16,8 +16,8 @@
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* executions it represents; 0: not drawn */
-	double		failed_weight;	/* likewise, if the execution fails */
+	double		weight;			/* represented executions; 0: not drawn */
+	double		failed_weight;	/* weight if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of draw() */
 	uint64		class;			/* used only by the module that has draw() */
@@ -64,7 +64,7 @@ typedef struct ExecutionSampler
 /* NULL if no such module is active. */
 extern const ExecutionSampler *execution_sampler;
 
-/* Installs the hooks.  The module that sets execution_sampler calls this, too. */
+/* Installs the hooks.  Also called by the module that sets execution_sampler. */
 extern void executor_hooks_take(void);
 
 /* Defines all settings for timing the server's executions. */

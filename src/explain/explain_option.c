@@ -1,8 +1,8 @@
 /*
  * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD exist on PostgreSQL 18 and later.  With
- * CLOCK_SAMPLING, timing is off in the ExplainState while the plan is executed, so that the server
- * only counts rows.  It is on while the plan is printed.  On 18 and later, EXPLAIN's hooks print
- * the margins of times; before, explain_output.c inserts them.
+ * either option, timing is off in the ExplainState when the plan's execution starts, so that the
+ * server only counts rows.  Timing is on while the plan is printed.  On 18 and later, EXPLAIN's
+ * hooks print the margins of times.  On older versions, explain_output.c inserts the margins.
  */
 #include "postgres.h"
 
@@ -95,8 +95,8 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errhint("Leave TIMING out.")));
 
 	/*
-	 * no effect if another extension explains: no hook is called at the end
-	 * of its EXPLAIN
+	 * if another extension executes EXPLAIN, the option has no effect,
+	 * because no hook is called at the end of that EXPLAIN
 	 */
 	if (!expected)
 	{

@@ -23,8 +23,8 @@ typedef struct ExplainAtWork
 								 * NULL */
 	ExplainOption *option;		/* NULL: no option of clocktiming was given */
 	Markers		markers;		/* before 18: numbers that mark the nodes */
-	int			marked_from;	/* position in the output from which these
-								 * marks are replaced by margins */
+	int			marked_from;	/* position in the output from which
+								 * markers are replaced by margins */
 } ExplainAtWork;
 
 extern ExplainAtWork *explain_at_work;
@@ -45,8 +45,8 @@ extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
 /*
- * Defines setting and options, and installs EXPLAIN's hooks. need_hooks() must install the executor
- * hooks, which call the functions above.
+ * Defines the setting and the options, and installs EXPLAIN's hooks. need_hooks() must install the
+ * executor hooks, which call the functions above.
  */
 extern void explain_option_init(void (*need_hooks) (void));
 

@@ -1,7 +1,7 @@
 /*
  * PostgreSQL before 18 has no hook to add lines to a node's output.  But EXPLAIN (WAL) prints each
- * node's number of WAL records.  So this file sets that number to one that identifies the node, its
- * marker.  It replaces the markers in EXPLAIN's output by the lines to add.
+ * node's number of WAL records.  So this file sets that number to the node's marker, which
+ * identifies the node.  Then it replaces the markers in EXPLAIN's output by the lines to add.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 /* A node's marker is this number plus a random one plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/* Wait for a CPU, in percent of the run, from which the output recommends another run. */
+/* Wait for a CPU, in percent of the run, from which the output shows the parts of the run. */
 #define MUCH_PREEMPTED	10
 
 /* Shortest wait for workers that is printed, in ns. */

@@ -40,10 +40,10 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * Markers are numbers that identify nodes in EXPLAIN's output, also before PostgreSQL 18, whose
- * EXPLAIN has no hook for nodes. explain_set_markers() makes them the nodes' numbers of WAL
- * records, which EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in the output,
- * from position "from", by the lines of explain_put_node().  Text and JSON only.
+ * Markers are numbers that identify nodes in EXPLAIN's output.  They work before PostgreSQL 18,
+ * too, which has no hook for nodes. explain_set_markers() sets each node's number of WAL records,
+ * which EXPLAIN (WAL) prints, to the node's marker. explain_put_margins() replaces the markers in
+ * the output, from position "from", by the lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {
@@ -55,13 +55,13 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL.  with_processes: adds their number. */
+/* Returns a note about a node's figures, or NULL.  with_processes: with the number of processes. */
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
- * Returns the duration of the run.  Appends its parts if the query waited long for a CPU, and the
- * time of rare calls if that is long.  Writes the separator before each of them.  only_disturbed:
- * returns NULL instead of a mere duration.
+ * Returns the duration of the run as text.  Appends the parts of the duration if the query waited
+ * long for a CPU, and the time of rare long calls if it is large, each after the separator.  With
+ * only_disturbed, returns NULL if nothing is appended.
  */
 extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
 

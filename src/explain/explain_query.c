@@ -15,7 +15,7 @@
 #include "explain/explain_query.h"
 #include "explain/plan_record.h"
 
-/* Ratio of two runs' durations, without counting and timing, above which the longer is ignored. */
+/* Ratio of the durations of two plain runs above which the longer run is ignored. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -73,7 +73,7 @@ sampling_finished(QueryDesc *desc, void *arg)
 	explained->finished(desc, explained->arg);
 }
 
-/* Executes the query several times; returns the last run's plan with the means of all runs. */
+/* Executes the query several times.  "plan" becomes the last run's plan with means of all runs. */
 static void
 explain_series(ExplainedQuery *explained)
 {

@@ -45,10 +45,10 @@ typedef struct ExplainedQuery
 } ExplainedQuery;
 
 /*
- * Executes the query as often as the method requires.  "verify" adds plain runs, which set
- * plain_ms.  If "runs" is above 1, a plain run precedes each run, and plain_ms is their mean.
- * Otherwise the first execution is a plain run, and so is the last one, after "finished".  Then
- * plain_ms is the shorter duration.
+ * Executes the query as often as the method requires.  "verify" adds plain runs.  If "runs" is
+ * above 1, a plain run precedes each run, and plain_ms is the mean of the plain runs.  Otherwise
+ * the first execution and the last one, after "finished", are plain runs, and plain_ms is the
+ * shorter duration.  METHOD_FULL always executes plain runs, before and after the timed run.
  */
 extern void explain_query(ExplainedQuery *explained);
 

@@ -188,7 +188,7 @@ void
 sampled_run(const PlanQuery *query, SampledRun *run)
 {
 	PlanObserver observer = {
-		/* if only one node is timed, the others are not counted */
+		/* if only one node is timed, calls of other nodes are not counted */
 		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
 		.before_run = sampled_before_run,
 		.after_run = sampled_after_run,

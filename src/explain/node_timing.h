@@ -68,7 +68,7 @@ extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorde
 /* Writes the estimates into the server's instrumentation, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/* Return a node's index in PlanEstimate.nodes, or -1; and its estimate, or NULL. */
+/* Return the index in PlanEstimate.nodes (or -1) and the estimate (or NULL) of the node "id". */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_estimate(const PlanEstimate *plan, int id);
 

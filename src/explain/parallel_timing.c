@@ -24,7 +24,7 @@ typedef struct SharedTiming
 {
 	uint32		magic;
 	NodeTimingOptions options;
-	int			nnodes;			/* limit of the plan_node_ids, excluded */
+	int			nnodes;			/* largest plan_node_id + 1 */
 	int			nparts;			/* number of SharedUses at the end */
 	int			nworkers;		/* maximum number of workers */
 	uint32		text_hash;		/* of the text of the query to be timed */
@@ -150,7 +150,7 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/* Wraps the nodes' ExecProcNode in a worker, unless the query is one that a function executes. */
+/* Installs the wrappers in a worker, unless "desc" is a query within a function. */
 void
 parallel_timing_join(QueryDesc *desc)
 {
@@ -187,7 +187,7 @@ parallel_timing_join(QueryDesc *desc)
 
 /*
  * Sets the counts and times of one node's calls of a shared subplan.  If no other node in this
- * worker's part of the plan uses the subplan, these are all of the subplan's calls.
+ * worker's part of the plan uses the subplan, the node makes all of the subplan's calls.
  */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
@@ -239,14 +239,14 @@ parallel_timing_report(QueryDesc *desc)
 
 			/*
 			 * The record contains the rows removed by the node's filter.  The
-			 * server must not add them again to the leader's counts, which it
-			 * would do when Gather shuts down.  That may be before the leader
-			 * makes its estimates or, below a Limit, within a timed call.
+			 * server must not add them again to the leader's counts when
+			 * Gather shuts down.  Gather may shut down before the leader makes
+			 * its estimates or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}
 
-		/* adds: after a rescan of Gather, new workers have the same numbers */
+		/* a sum: after a rescan of Gather, new workers reuse these numbers */
 		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)

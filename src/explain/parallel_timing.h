@@ -14,8 +14,8 @@ extern void parallel_timing_share(QueryTiming *query);
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /*
- * Called when no further workers will start.  Ends the GUC nest level that parallel_timing_share()
- * began.  This resets clocktiming.worker_timing, by which workers find the shared memory.
+ * Called when no further workers will start.  Resets clocktiming.worker_timing, by which workers
+ * find the shared memory, by ending the GUC nest level that parallel_timing_share() began.
  */
 extern void parallel_timing_told(QueryTiming *query);
 

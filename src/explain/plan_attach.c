@@ -73,7 +73,7 @@ loops_follow_outer(const NodeTiming *t, const PlanState *join)
 		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
 }
 
-/* Returns how far a node's parent certainly reads the node in each of its loops. */
+/* Returns how far a node's parent certainly reads the node in each loop of the node. */
 static InputReading
 node_reading(const NodeTiming *t)
 {
@@ -99,8 +99,8 @@ node_reading(const NodeTiming *t)
 }
 
 /*
- * Sets the field "reading" of all nodes: how far each is read.  It depends on that of other nodes,
- * which for CTEs may be set later.  So the loop is repeated until nothing changes.
+ * Sets the field "reading" of all nodes: how far each is read.  It depends on the fields of other
+ * nodes, which for CTEs may be set later.  So the loop is repeated until nothing changes.
  */
 static void
 find_readings(QueryTiming *query)
@@ -419,8 +419,8 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	timing_clock_hold();
 
 	/*
-	 * workers inherit es_instrument; there, too, wrappers time the nodes, so
-	 * the server must only count rows
+	 * workers inherit es_instrument; in workers, too, wrappers time the
+	 * nodes, so the server must only count rows
 	 */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |

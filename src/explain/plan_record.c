@@ -194,7 +194,7 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
-/* Copies the workers' records of a node; with id >= nnodes, of a node's use of a shared subplan. */
+/* Copies the workers' records of a node or, if id >= nnodes, of a use of a shared subplan. */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
 			 NodeEstimate *estimate)
@@ -274,8 +274,8 @@ record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *
 
 /*
  * Sets the time outside of the root's calls.  It consists of the times between calls; of the time
- * before the first call, if that call was timed; and of the time after the last one, if that was
- * timed.  The time after it includes shutdown of workers and firing of triggers.
+ * before the first call, if that call was timed; of the time from the last call to the end of
+ * ExecutorRun(), if that call was timed; and of ExecutorFinish(), which fires triggers.
  */
 void
 record_outside(const QueryTiming *query, PlanEstimate *plan)

@@ -14,9 +14,9 @@ extern void record_show_counts(QueryTiming *query);
 extern void record_add(NodeRecord *sum, const NodeRecord *record, int sign);
 
 /*
- * Set the input members of the estimates. record_estimate() does so for a node. record_parts(),
- * called after all nodes, does so for the uses of shared subplans.  "records" are the results of
- * parallel workers, or NULL.
+ * Set the input members of estimates: record_estimate() those of a node, record_parts() those of
+ * the uses of shared subplans. record_parts() must be called after record_estimate() for all nodes.
+ * "records" are the results of parallel workers, or NULL.
  */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *records,
 							NodeEstimate *estimate);

@@ -27,12 +27,12 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* rounds for which the blocks (executions of
-								 * a mode in a round) are short enough */
+#define CALM_ROUNDS		20		/* rounds that must fit into the duration;
+								 * blocks are shortened accordingly */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/* A mode's time is the mean of this share of its executions, the fastest, at least FASTEST_MIN. */
+/* A mode's time is the mean of its fastest executions: of this share, but at least FASTEST_MIN. */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
@@ -275,7 +275,7 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 
-/* Executes a block of each mode.  Returns false if the duration was used up before the end. */
+/* Executes a block of each mode.  Returns false if the duration ended before the round was done. */
 static bool
 execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, uint64 end_ns)
 {
@@ -310,10 +310,10 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 
 /*
  * Executes the query twice without using the times, to fill caches, set hint bits and compile code.
- * The first execution also makes malloc() use the heap, not mmap(), in later ones.  The second one
- * is in the slowest mode, and determines the number of executions in a block.  During the second
- * one, a block of memory at the heap's end is allocated.  It stays allocated, which prevents page
- * faults, see doc/clocks.md.
+ * The first execution also makes malloc() use the heap, not mmap(), in later executions.  The
+ * second one is in the last mode, and determines the number of executions in a block.  It also
+ * allocates memory at the heap's end, which stays allocated and so prevents page faults, see
+ * doc/clocks.md.
  *
  * If the duration hardly suffices for two rounds, there is only one warm-up, and its time is used.
  */

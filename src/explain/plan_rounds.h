@@ -4,7 +4,7 @@
 
 #include "explain/plan_run.h"
 
-/* A level of instrumentation, and the EXPLAIN statement that has it. */
+/* A level of instrumentation, and the EXPLAIN statement that uses it. */
 typedef struct RunMode
 {
 	const char *name;
@@ -37,7 +37,7 @@ typedef struct PlanRounds
 {
 	int			nmodes;
 	const int  *modes;
-	int			target;			/* index in modes of the first one with timers */
+	int			target;			/* index of the first mode with timers */
 	int			rounds;			/* complete rounds, with a block of each mode */
 	int			block;			/* number of executions of a mode in a round */
 	int			runs[N_RUN_MODES];	/* number of executions of each mode, by
@@ -83,9 +83,9 @@ typedef struct Estimate
 } Estimate;
 
 /*
- * Returns the duration of an execution in one mode, in ms; NaN if there is none.  It is the mean of
- * the fastest 2 % of the executions, but at least of five, because disturbances only slow them
- * down.
+ * Returns the duration of an execution in one mode, in ms; NaN without executions in this mode.  It
+ * is the mean of the fastest 2 % of the executions, but at least of five, because disturbances only
+ * slow executions down.
  */
 extern double rounds_ms(const PlanRounds *rounds, int mode);
 
@@ -93,9 +93,9 @@ extern double rounds_ms(const PlanRounds *rounds, int mode);
 extern Estimate rounds_overhead_ms(const PlanRounds *rounds, int mode, int base);
 
 /*
- * Returns the typical overhead of a mode over the mode "base": the median over rounds of the
- * difference between their blocks, divided by the block's size.  NaN if no round has both; the
- * margin is NaN for fewer than six rounds.
+ * Returns the typical overhead of a mode over the mode "base", per execution: the median over
+ * rounds of the difference between the mean durations of the two modes' blocks.  NaN if no round
+ * has both blocks; the margin is NaN for fewer than six rounds.
  */
 extern Estimate rounds_typical_ms(const PlanRounds *rounds, int mode, int base);
 

@@ -23,8 +23,8 @@ typedef struct PlanObserver
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
 /*
- * The execution that plan_run() is starting; else NULL.  The ExecutorRun hook sets this to NULL,
- * and does not time the execution, because plan_run()'s caller does so where wanted.
+ * The execution that plan_run() is starting; else NULL.  The ExecutorRun hook sets this variable to
+ * NULL, and does not time the execution, because plan_run()'s observer times it if necessary.
  */
 extern const QueryDesc *plan_run_desc;
 

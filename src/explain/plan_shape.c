@@ -1,6 +1,6 @@
 /*
- * The table of plan node types.  Of a node whose type is not in it, the worst is assumed: it may
- * stop reading its inputs before their end, and few of its calls may take most of the time.
+ * The table of plan node types.  For types that are not in the table, the worst case is assumed:
+ * the node may stop reading inputs before their end, and few calls may take most of the time.
  */
 #include "postgres.h"
 
@@ -59,7 +59,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
 	.calls_vary = true},
 
-	/* nodes of which plan_input_reading() treats some differently */
+	/* node types for which plan_input_reading() makes exceptions */
 	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
 	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
 	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},

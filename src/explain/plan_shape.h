@@ -47,14 +47,14 @@ extern bool plan_calls_vary(const PlanState *node);
 
 /*
  * Returns whether a node may itself work for long, for example on disk, between two calls of its
- * input.  The input has returned "rows" rows.  A Sort may also do so after the last call.
+ * input.  The input has returned "rows" rows.  A Sort may also work for long after the last call.
  */
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*
- * plan_is_at_end() returns whether a node's latest call has returned no tuple.  It reads the node's
- * state.  It must not be called during a call of the node, nor after a rescan has ended its loop.
- * plan_end_shows() returns whether it can be called for nodes of this type.
+ * plan_is_at_end() returns whether a node's latest call has returned no tuple, as shown by the
+ * node's state.  It must not be called during a call of the node, nor after a rescan has ended the
+ * node's loop. plan_end_shows() returns whether plan_is_at_end() supports nodes of this type.
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);

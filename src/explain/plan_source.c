@@ -209,7 +209,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Returns the only statement.  ERROR if rules added others, or if it is a utility statement. */
+/* Returns the only statement.  Raises an error for none, several or a utility statement. */
 static void *
 only_statement(List *statements)
 {
@@ -298,7 +298,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up again. */
+/* Evaluates EXECUTE's arguments, then looks the statement up again: they may have replaced it. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -396,9 +396,9 @@ plan_view(void *arg)
 }
 
 /*
- * Plans a materialized view's query as the view's owner.  It is also executed as the owner, and its
- * rows are discarded.  Only users who own the view may measure it, because the plan shows row
- * counts of tables that only the owner may read.
+ * Plans a materialized view's query as the view's owner.  The query is also executed as the owner,
+ * and its rows are discarded.  Only users who own the view may measure it, because the plan shows
+ * row counts of tables that only the owner may read.
  */
 static void
 plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)

@@ -32,8 +32,8 @@
 #define EXPLAINED_WEIGHT	0.1
 
 /*
- * Ratio of the time lost to other processes to the time that they used the CPU. It is above 1
- * because the caches are cold afterwards.
+ * Ratio of the time lost to other processes to the time that these processes used the CPU.  The
+ * ratio is above 1 because the caches are cold afterwards.
  */
 #define TURN_COST		1.25
 
@@ -301,7 +301,7 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 
 /*
  * Handles a long time since the previous reading.  Subtracts the time of other processes, and
- * assigns the rest to nodes if it is a long gap.  Returns the reading minus off_ticks.
+ * assigns the rest to nodes if the rest is a long gap.  Returns the reading minus off_ticks.
  */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)

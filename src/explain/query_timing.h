@@ -1,8 +1,8 @@
 /*
  * State of a timed plan: counts of its nodes' calls and loops, and durations of timed calls.
  *
- * A call is one call of a node's ExecProcNode function.  A loop is one execution of a node, as
- * EXPLAIN counts them.  It begins with the node's first call or with a rescan.  It ends with the
+ * A call is one call of a node's ExecProcNode function.  A loop is one execution of a node, as in
+ * EXPLAIN's "loops".  A loop begins with the node's first call or with a rescan.  It ends with the
  * call that returns no tuple or with the next rescan.  "First calls" are the first calls of loops.
  *
  * The gap of a class of calls is its sampling interval: on average, one call in "gap" is timed.  A
@@ -42,7 +42,7 @@ typedef struct NodeTimingOptions
  */
 #define MAX_BELOW		16
 
-/* A timed call.  Its known part is the time of calls below of nodes that had every call timed. */
+/* A timed call.  Its known part was spent in calls of nodes below that had every call timed. */
 typedef struct CallSample
 {
 	double		ticks;			/* duration */
@@ -117,8 +117,8 @@ typedef struct NodeSamples
 									 * this node caused the gap */
 	double		gap_weight;		/* prior weight as cause of the latest gap */
 	int64		long_seen;		/* number of long gaps in timed calls */
-	double		long_certain;	/* number expected from certain gaps */
-	double		long_expected;	/* number expected from hidden gaps */
+	double		long_certain;	/* long_seen expected from certain gaps */
+	double		long_expected;	/* long_seen expected from hidden gaps */
 } NodeSamples;
 
 /*
@@ -169,17 +169,17 @@ typedef struct NodeTiming
 	int64		calls;			/* number of calls, with first calls */
 	uintptr_t	wrapped;		/* see wrapped_node() below; 0: no wrapper */
 
-	/* the node's "instrument" points to it; part of it is next_due(), below */
+	/* the node's "instrument" points to instr, which contains next_due() */
 	NodeInstr	instr;
 
 	double		calls_again;	/* calls after a loop's end, which begin no
 								 * loop but are in first_calls */
-	double		shown_rows;		/* these two: already part of instr, in case
-								 * an extension explains the plan */
+	double		shown_rows;		/* these two: counts already added to instr,
+								 * for extensions that explain the plan */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* wrapper that counts calls */
 	ExecProcNodeMtd usage_call; /* also counts buffers and WAL if needed */
-	ExecProcNodeMtd call;		/* the installed one; also counts subplan uses */
+	ExecProcNodeMtd call;		/* installed wrapper; also counts subplan uses */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan's root: its caller now */
 	SubplanUse *latest_use;		/* of a shared subplan's root: latest caller */
@@ -220,7 +220,7 @@ typedef struct NodeTiming
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
-/* Time outside of the root's calls, in ticks.  "n" times between two calls were measured. */
+/* Time outside of the root's calls, in ticks.  Of the times between calls, "n" were measured. */
 typedef struct OutsideCalls
 {
 	uint64		first_ticks;	/* start of the first call; 0: not timed */
@@ -255,7 +255,7 @@ typedef struct QueryTiming
 	bool		all_timed;		/* sampling is 1: every call is timed */
 	bool		late;
 	const struct ExecutionWatcher *watcher; /* publishes the query; or NULL */
-	uint64		publish_due;	/* reading from which timed calls publish */
+	uint64		publish_due;	/* time from which timed calls publish */
 	struct LiveExecution *live; /* used only by the watcher; or NULL */
 	volatile bool publish_now;	/* the next call publishes, whatever the time */
 
@@ -276,15 +276,15 @@ typedef struct QueryTiming
 	CallCost	cost;
 	double		ticks_per_ns;	/* as calibrated */
 	double		long_ticks;		/* shortest long gap */
-	double		ask_ticks;		/* time between readings from which the kernel
-								 * is asked for CPU usage */
+	double		ask_ticks;		/* time between readings above which the
+								 * kernel is always asked for CPU usage */
 	SamplingPolicy policy;
 
 	uint64		last_reading;	/* latest reading of the clock */
 
 	dsm_segment *segment;		/* memory shared with workers */
 	struct SharedTiming *shared;
-	int			guc_nest_level; /* GUC nest level of workers' setting; or 0 */
+	int			guc_nest_level; /* GUC nest level of worker_timing; or 0 */
 	bool		workers_untimed;	/* no shared memory: workers are not timed */
 
 	/*
@@ -322,7 +322,7 @@ typedef struct ExecutionWatcher
 	void		(*attached) (QueryTiming *query);	/* called after wrappers
 													 * are installed */
 
-	/* Called when a call of the node begins, or a timed one has ended. */
+	/* called when a call of the node begins, or a timed call has ended */
 	void		(*publish) (QueryTiming *query, NodeTiming *t, bool begins);
 	void		(*ended) (QueryTiming *query);	/* called when the query's
 												 * memory is freed, also after
@@ -332,7 +332,7 @@ typedef struct ExecutionWatcher
 /* NULL if no module publishes executions. */
 extern const ExecutionWatcher *execution_watcher;
 
-/* The query that this parallel worker executes.  NULL in other processes and after its end. */
+/* The query that this parallel worker executes.  NULL in other processes and after the query. */
 extern QueryTiming *timed_in_worker;
 
 extern void query_set_cost(QueryTiming *query, const CallCost *cost);
@@ -404,8 +404,8 @@ query_node(const QueryTiming *query, const PlanState *node)
 }
 
 /*
- * Value of NodeTiming.calls from which on the wrapper does more than count: it calls due_call().  A
- * rescan sets the field to 0.  So due_call() handles the first call of each loop.
+ * Value of NodeTiming.calls from which on the wrapper calls call_if_due() instead of only counting
+ * the call.  A rescan sets next_due() to 0, so call_if_due() handles the first call of each loop.
  */
 #define next_due(t)		instr_spare_counter(&(t)->instr)
 

@@ -23,7 +23,7 @@ extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 
 /*
  * Replaces the last run's estimates by the means of all runs.  If a run did not execute a node, the
- * node's time in it counts as 0.
+ * node's time in that run counts as 0.
  *
  * The margin of a mean is the square root of random^2 + common^2.  "random" is the larger of two
  * values: Student's t times the standard error of the runs' times; and the root mean square of the

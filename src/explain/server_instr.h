@@ -78,7 +78,7 @@ extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 extern void instr_show(NodeInstr *instr, double rows, double loops,
 					   double first_ns, double total_ns);
 
-/* In this order: add to rows and loops and set times to 0; add to removed rows; set these to 0. */
+/* Add to rows and loops, and set times to 0; add to removed rows; set removed rows to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
 #define instr_forget_removed(instr) ((instr)->nfiltered1 = (instr)->nfiltered2 = 0)

@@ -9,7 +9,7 @@
 
 bool		timing_by_counter = false;
 
-/* Number of timed queries whose memory exists.  Until it is 0, the clock is kept. */
+/* Number of timed queries whose memory is not yet freed.  If above 0, the clock is not changed. */
 static int	holders = 0;
 
 /*

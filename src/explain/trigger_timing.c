@@ -74,9 +74,9 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 }
 
 /*
- * Installs counted_firing() in place of a trigger's function.  Looks the function up, which the
- * server would do at the first firing, because pg_stat_user_functions needs the result before
- * counted_firing() is called.  If the lookup fails, the firing would fail as well.
+ * Installs counted_firing() in place of a trigger's function.  The server would look the function
+ * up at the first firing.  This function does so earlier, because pg_stat_user_functions needs the
+ * result before counted_firing() is called.  If the lookup fails, the firing would fail as well.
  */
 static void
 attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
@@ -106,7 +106,7 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 }
 
 /*
- * Attaches to those triggers of a relation that can be sampled, and has the server time the others.
+ * Attaches to the triggers of a relation that can be sampled.  The server times the other ones.
  * If nodes' calls are only counted, or only one node is timed, the server times all triggers.
  */
 static void
@@ -131,7 +131,7 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 /*
  * Attaches to the triggers of all relations that the plan modifies.  The server opens some
  * relations only during the run: partitions into which rows are routed, and relations that only
- * fire AFTER triggers for rows of a partition.  It times the triggers of these if es_instrument
+ * fire AFTER triggers for rows of a partition.  The server times their triggers if es_instrument
  * requests timers. es_instrument would also make workers time nodes, so it is only set for plans
  * without workers.
  */
