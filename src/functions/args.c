@@ -1,4 +1,4 @@
-/* Arguments of SQL functions.  Comparisons are written such that NaN is out of range. */
+/* Checks arguments of SQL functions.  Comparisons such as !(x >= 0) reject NaN, too. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -15,8 +15,8 @@
 #define MAX_DURATION_S	86400.0
 
 /*
- * Shortest interval of clock_timeline(), in s.  The work at the start and end of an interval would
- * distort the results of shorter ones.
+ * Shortest interval of clock_timeline(), in s.  The work at the start and end of a shorter interval
+ * would distort the interval's results.
  */
 #define MIN_EVERY_S		0.001
 
@@ -166,7 +166,7 @@ numeric_to_double(Datum numeric)
 	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
 }
 
-/* Returns the percentage as given, with one decimal or more and without trailing zeros. */
+/* Returns the percentage as text with at least one decimal, but without further trailing zeros. */
 static char *
 percent_text(Datum confidence)
 {

@@ -200,8 +200,8 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 }
 
 /*
- * Adds a TSC frequency to the evidence.  Returns its deviation from the calibrated frequency, in
- * ppm, or "worst" if that is larger.
+ * Adds a TSC frequency to the evidence, if the frequency is known.  Returns the larger of "worst"
+ * and the frequency's absolute deviation from the calibrated frequency, in ppm.
  */
 static double
 add_frequency(Advice *advice, const char *whose, double hz, double worst)

@@ -1,7 +1,7 @@
 /*
  * clock_check(): checks this server's clocks, for test suites.
  *
- * Without a threshold argument, a check fails if clock_advice() warns.
+ * Without a threshold argument, a check fails if clock_advice() warns or the figure is unknown.
  */
 #include "postgres.h"
 
@@ -71,7 +71,7 @@ clock_check(PG_FUNCTION_ARGS)
 		double		limit = isnan(given[i]) ? criterion->limit : given[i];
 
 		row_put_text(&row, criterion->check_name);
-		/* a check whose figure is NAN fails */
+		/* a check with a limit fails if its figure is NAN */
 		row_put_bool(&row, isinf(limit) || criterion->figure <= limit);
 		row_put_number(&row, criterion->figure, 2);
 		row_put_number(&row, isinf(limit) ? NAN : limit, 2);

@@ -18,7 +18,7 @@
 #include "functions/args.h"
 #include "functions/row.h"
 
-/* Number of samples per source.  By default each takes 10 ms, so that most are undisturbed. */
+/* Samples per source.  By default, sources share 10 ms per sample, so most are undisturbed. */
 #define SAMPLES			100
 
 /* Maximum length of an array, because sorting its values cannot be cancelled. */
@@ -288,7 +288,7 @@ static const char *const methods[] = {
 	[COMPARE_WELCH] = "welch",
 };
 
-/* Returns a row per data set: the first one with the plot, the others compared with the first. */
+/* Returns a row per data set.  Row 1 has the plot; later rows compare their sets with set 1. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {

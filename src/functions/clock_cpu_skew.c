@@ -12,7 +12,7 @@
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);
 
-/* Warns of faults of the clock.  They are findings, so the function raises no error. */
+/* Warns of faults of the clock.  Raises no ERROR, because faults are results of the measurement. */
 static void
 warn_of_findings(const Skew *skew)
 {
@@ -30,7 +30,7 @@ warn_of_findings(const Skew *skew)
 
 		unknown += !result->known;
 		longest_stall = Max(longest_stall, result->longest_stall);
-		/* each reading took at least the cost on the faster CPU */
+		/* each reading took at least the cost of a reading on the faster CPU */
 		stall_ns = Max(stall_ns, result->longest_stall * Min(first->reading_ns, cpu->reading_ns));
 		warped += result->warps > 0;
 	}

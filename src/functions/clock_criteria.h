@@ -1,9 +1,9 @@
 /*
  * The criteria for this server's clocks, which clock_advice() and clock_check() share.
  *
- * They judge clocks by measurements, because names of clock sources say little.  kvm-clock read
- * through the vDSO is nearly as fast as the TSC.  A TSC that the hypervisor intercepts is slower
- * than both.
+ * The criteria judge clocks by measurements, because names of clock sources say little.  For
+ * example, kvm-clock read through the vDSO is nearly as fast as the TSC.  However, a TSC that the
+ * hypervisor intercepts is slower than kvm-clock.
  */
 #ifndef CLOCKTIMING_CLOCK_CRITERIA_H
 #define CLOCKTIMING_CLOCK_CRITERIA_H
@@ -55,7 +55,7 @@ typedef struct Facts
 	Faults		backward_steps;
 	Faults		warps;
 	Faults		lags;
-	double		lost_percent;	/* share of the run off the CPU */
+	double		lost_percent;	/* percentage of the run off the CPU */
 
 	/* duration of comparing the CPUs' clocks; 0: not requested */
 	double		skew_duration_s;
@@ -94,13 +94,13 @@ extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/*
- * Return the excess of the clock's rate over the reference's, in ppm, and the bound of its error.
- */
+/* Returns the excess of the clock's rate over the reference's rate, in ppm. */
 extern double rate_ppm(const SurveyedClock *clock);
+
+/* Returns the bound of the error of rate_ppm(). */
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
-/* Returns the clock whose rate is most wrong among those that the server reads. */
+/* Returns the clock whose rate has the larger proven error: SYSTEM or INSTR_TIME. */
 extern const SurveyedClock *clock_of_worst_rate(const Facts *facts);
 
 /* Returns the number of gaps and the longest gap as a text. */

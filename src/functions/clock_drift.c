@@ -23,7 +23,7 @@ warn_of_backward_steps(const ComparedClock *clock, double max_ns)
 						   (long long) clock->backward_steps, max_ns)));
 }
 
-/* Warns of steps of the clock, which the drift does not include. */
+/* Warns of warps or lags of the clock.  The drift does not include them. */
 static void
 warn_of_steps(const ClockSource *source, const ClockReference *reference,
 			  const JumpsCount *steps, const char *message, const char *kind)

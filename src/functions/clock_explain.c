@@ -93,8 +93,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->format = format;
 
 	/*
-	 * before planning, because this may measure the cost of timing for a
-	 * millisecond, which would evict the plan from the CPU's caches
+	 * Prepare before planning: the preparation may measure the cost of timing for a
+	 * millisecond, and would thereby evict a finished plan from the CPU's caches.
 	 */
 	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
@@ -107,8 +107,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 }
 
 /*
- * Returns a node's note about its share, or NULL.  A node may have the largest share if its upper
- * limit is not below the lower limit of any other node.
+ * Returns a node's note about its share, or NULL.  A node may have the largest share if the upper
+ * bound of its share is not below the lower bound of any other node's share.
  */
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)

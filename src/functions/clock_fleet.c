@@ -24,7 +24,7 @@ PG_FUNCTION_INFO_V1(internal_clock_outlier_limits);
 
 #define MAX_TIMEOUT_S	3600
 
-/* True if the timeout has requested the pending cancellation, not the user. */
+/* True if the timeout, not the user, has requested the pending cancellation. */
 static volatile sig_atomic_t timed_out;
 
 /* Handler of the timeout for connecting.  Cancels the statement, unless the user has done so. */
@@ -38,7 +38,7 @@ cancel_connecting(void)
 	InterruptPending = true;
 }
 
-/* Ends the timeout and returns whether it has expired. */
+/* Disables the timeout.  If it has expired, withdraws its cancellation and returns true. */
 static bool
 end_timeout(TimeoutId timeout)
 {
@@ -49,8 +49,8 @@ end_timeout(TimeoutId timeout)
 }
 
 /*
- * Executes the statement that connects by dblink.  Its parameters are the names of the connection
- * and of the foreign server.  Cancels it after some seconds.
+ * Executes the statement that connects by dblink, and cancels the statement after a timeout.  The
+ * statement's parameters are the names of the connection and of the foreign server.
  *
  * On PostgreSQL 15 no timeout is set, because its dblink obeys connect_timeout and cannot be
  * interrupted while it connects.  Later versions ignore connect_timeout and can be interrupted.

@@ -29,8 +29,8 @@ percent(uint64 part, uint64 total)
 }
 
 /*
- * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  Raises an ERROR if
- * the sample has no durations, because the clock went backwards in each reading.
+ * Returns the buckets of a histogram or, with a cutoff, the rows of sample_durations().  Raises an
+ * ERROR if the sample has no durations, because the clock went backwards in each reading.
  */
 static DurationRow *
 rows_of(const ClockSample *sample, const double *cutoff, int *nrows)

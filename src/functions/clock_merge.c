@@ -67,7 +67,7 @@ scaled_ticks(uint64 ticks, double scale)
 	return (uint64) scaled;
 }
 
-/* Keeps the cost of the less disturbed run: the one with the lower upper confidence bound. */
+/* Keeps the cost whose upper confidence bound is lower, because its run was less disturbed. */
 static void
 merge_cost(ClockSample *into, const ClockSample *from)
 {

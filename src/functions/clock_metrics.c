@@ -1,8 +1,8 @@
 /*
  * Implements the view clock_metrics and clock_metrics_text().
  *
- * Measures nothing.  Returns what the background worker has observed of the clock, the statistics
- * of plans, and the running statements.
+ * Measures nothing.  Returns the background worker's observations of the clock, statistics of
+ * plans, and the number and the longest duration of running statements.
  */
 #include "postgres.h"
 
@@ -156,8 +156,8 @@ label_value(const char *name)
 }
 
 /*
- * Adds a row of a metric, with the values of its labels as further arguments.  Adds none if the
- * value is NaN or infinite.
+ * Adds a row of a metric, unless the value is NaN or infinite.  The further arguments are the
+ * values of the metric's labels.
  */
 static void
 put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
@@ -317,7 +317,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Adds the nodes with the longest times, of other users only for members of pg_read_all_stats. */
+/* Adds the nodes with the longest times.  Other users' nodes require pg_read_all_stats. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {

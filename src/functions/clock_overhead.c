@@ -28,10 +28,10 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* Maximum number of rows: more would need more than 1 GB of memory. */
 #define MAX_ROWS			10000000
 
-/* Memory per row of generate_series in a tuplestore, in bytes, just after its array has grown. */
+/* Bytes per row of generate_series in a tuplestore, just after the tuplestore's array has grown. */
 #define BYTES_PER_ROW		112
 
-/* Number of rows that a block of executions reads.  It takes about 20 ms, several time slices. */
+/* Rows that a block of executions reads.  A block takes about 20 ms, several time slices. */
 #define BLOCK_ROWS			500000
 
 /* Share of the duration that is spent on measuring the cost of a reading. */
@@ -292,7 +292,7 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* NULL: the setting is not changed */
+	if (clock_sources == NIL)	/* a NULL element leaves the setting unchanged */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{

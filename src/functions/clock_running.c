@@ -29,8 +29,8 @@ typedef struct Running
 {
 	LiveImage  *image;
 	int			workers;
-	int		   *processes;		/* by place: how many processes executed it */
-	double	   *share_ns;		/* by place: sum of their durations */
+	int		   *processes;		/* by node: number of processes that ran it */
+	double	   *share_ns;		/* by node: sum of these processes' run_ns */
 } Running;
 
 /* Returns whether the caller may see an execution, by the rule of pg_stat_activity. */
@@ -146,7 +146,7 @@ put_node(Row *row, const Running *running, int place)
 	row_put_text(row, state_names[counts->state]);
 	row_put_bool(row, place == image->header.innermost);
 	if (counts->loops <= 0 && counts->state != LIVE_NOT_STARTED)
-		row_put_nulls(row, 3);	/* unknown: executed before counting began */
+		row_put_nulls(row, 3);	/* unknown, because the node ran before counting began */
 	else
 	{
 		row_put_counts(row, (int64) counts->loops, (int64) counts->rows);

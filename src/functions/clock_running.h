@@ -10,8 +10,8 @@ typedef struct LongestRunning
 } LongestRunning;
 
 /*
- * Returns the number of clients' statements in clock_running that the caller may see.  If there are
- * any, sets *longest to the one that started first.
+ * Returns the number of clients' statements in clock_running that the caller may see.  Sets
+ * *longest to the statement that started first, unless the number is 0.
  */
 extern int	clock_running_statements(LongestRunning *longest);
 

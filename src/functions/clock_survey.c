@@ -17,7 +17,7 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Number of batches that measure a clock's cost; share of the duration for those of all clocks. */
+/* Batches per clock (at most) and share of the duration for measuring the cost of readings. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
@@ -31,11 +31,11 @@ PG_FUNCTION_INFO_V1(clock_survey);
 #define TICK_NS			1.1e9
 
 /*
- * Size, in ns, from which a step may be caused by timer interrupts.  There are at most 1000 of
- * these per second.  The scheduler acts at the same interrupts.  So a process that is off the CPU
- * for two of them sees two steps as one, possibly each time.  Such a step counts only if
+ * Size, in ns, from which a step may be caused by timer interrupts, at most 1000 per second.  The
+ * scheduler also acts at these interrupts.  Therefore a process that is off the CPU during two
+ * interrupts observes two steps as one, possibly each time.  A step of this size counts only if
  * ATTENDED_SHARE, below, confirms it.  Shorter steps need no confirmation, because enough of them
- * are seen correctly.
+ * are observed correctly.
  */
 #define TIMER_STEP_NS	500000.0
 
@@ -45,7 +45,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
-/* Number of remembered steps; share of them that must agree; their largest relative difference. */
+/* Number of remembered steps, share that must agree, and relative difference of agreeing steps. */
 #define MAX_STEPS		64
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
@@ -64,12 +64,12 @@ typedef struct StepWatch
 	uint64		reading;		/* latest reading, if has_reading */
 	int64		nsteps;			/* number of steps seen so far */
 	double		steps_ns[MAX_STEPS];	/* sizes of the last MAX_STEPS steps */
-	bool		as_reported;	/* a step was as large as the resolution */
+	bool		as_reported;	/* a step had the size run->resolution_ns */
 } StepWatch;
 
 /*
- * Returns the clock's advance since the previous reading, in ns.  Remembers it as a step if it is
- * at least least_ns and confirmed, see ATTENDED_SHARE.  Both readings were made after after_ns.
+ * Returns the clock's advance since the previous reading, in ns.  Remembers an advance of at least
+ * least_ns as a step, if ATTENDED_SHARE confirms it.  after_ns is a time before both readings.
  */
 static double
 check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
@@ -131,8 +131,8 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 }
 
 /*
- * Returns the smallest step with which enough other steps agree; NAN if there is none.  A late
- * interrupt causes larger steps.
+ * Returns the smallest step with which enough steps agree; NAN if there is no such step.  Prefers
+ * small steps, because a late interrupt causes larger ones.
  */
 static double
 smallest_step(StepWatch *watch)
@@ -164,7 +164,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
 
 	pfree(entries);
-	/* the step may be smaller than the shortest observed advance */
+	/* if each reading advances, the step may be smaller than the shortest observed advance */
 	if (always)
 		return NAN;
 

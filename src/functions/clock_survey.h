@@ -28,7 +28,7 @@ typedef struct SurveyedClock
 
 /*
  * Surveys n clocks for duration_s seconds, with progress reports.  Does not count warps smaller
- * than least_warp_ns.  Sets *system_call to the cost of the cheapest system call, NAN if unknown.
+ * than least_warp_ns.  Sets *system_call to the cost of a cheap system call, NAN if unknown.
  * Can be cancelled.
  */
 extern void survey(SurveyedClock *clocks, int n, double duration_s,

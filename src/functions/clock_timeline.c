@@ -6,7 +6,7 @@
  * resources except memory, because the caller may never call it again.
  *
  * Intervals end at multiples of "every" after the start, even if the caller pauses between calls.
- * An interval is sampled only while the function is running; sampled_s is that time.  An interval
+ * An interval is sampled only while the function is running, for sampled_s seconds.  An interval
  * that ended before the call has no readings.
  */
 #include "postgres.h"

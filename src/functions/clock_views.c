@@ -16,7 +16,7 @@
 PG_FUNCTION_INFO_V1(clock_sources);
 PG_FUNCTION_INFO_V1(clock_platform);
 
-/* Returns the server's use of a source; NULL if it does not use it. */
+/* Returns the purpose for which the server reads a source; NULL if the server does not read it. */
 static const char *
 used_for(const ClockSource *source)
 {

@@ -1,4 +1,4 @@
-/* Functions of the views clock_history and clock_events, and one for clock_page(). */
+/* Functions of the views clock_history and clock_events, and a function for clock_page(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ check_watched(void)
 }
 
 /*
- * Returns a copy of a ring buffer's rows, oldest first, so that the lock is held only briefly.
+ * Returns a copy of a ring buffer's rows, oldest first.  The lock is held only during the copying.
  * Skips rows of the future, which exist if the time of day was set back.
  */
 static WatchRow *
@@ -165,7 +165,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns whether there are a history and statistics of plans.  Else their views raise errors. */
+/* Returns whether a history and plan statistics exist, because views of missing ones fail. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {

@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
 PG_FUNCTION_INFO_V1(internal_clock_check_changes);
 
-/* Most nodes that clock_node_stats(n) returns: those with the longest times.  NULL requests all. */
+/* Maximum of n in clock_node_stats(n), which returns the n slowest nodes.  NULL: all nodes. */
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;
@@ -40,7 +40,7 @@ put_ms(Row *row, double ns)
 }
 
 /*
- * Adds a number rounded to a bigint; null if it does not fit.  Callers of
+ * Adds a number rounded to a bigint; null if it does not fit, because callers of
  * internal_clock_compare_sums() may pass any sums.
  */
 static void
@@ -98,7 +98,7 @@ seen_user(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
-/* Adds the rows of all visible plans.  Frees memory after each, as there may be 500000 nodes. */
+/* Adds rows of all visible plans.  Frees memory after each plan: there may be 500000 nodes. */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
@@ -140,7 +140,7 @@ per(double sum, double of)
 	return of > 0 ? sum / of : NAN;
 }
 
-/* Adds the times of a node; nulls if its calls were not timed, as those of asynchronous nodes. */
+/* Adds a node's times; nulls if its calls were not timed, for example of asynchronous nodes. */
 static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -221,7 +221,7 @@ put_sums(Row *row, const WeightedSums *sums)
 												 TYPALIGN_DOUBLE)));
 }
 
-/* Adds a node's sums, for clock_node_changes(); if it is NULL, those of the plan as node 0. */
+/* Adds a node's sums, for clock_node_changes().  If "node" is NULL, adds the plan's, as node 0. */
 static void
 put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -313,7 +313,7 @@ internal_clock_compare_sums(PG_FUNCTION_ARGS)
 	return row_result(&row);
 }
 
-/* Raises an ERROR unless the confidence is valid and there is a snapshot. */
+/* Raises an ERROR if the confidence is invalid or the snapshot's time, argument 1, is null. */
 Datum
 internal_clock_check_changes(PG_FUNCTION_ARGS)
 {

@@ -32,7 +32,7 @@ extern void row_put_time(Row *row, TimestampTz time);	/* 0 adds null */
 /* Adds a numeric with a fixed number of decimals; null if it is NaN. */
 extern void row_put_number(Row *row, double value, int decimals);
 
-/* Adds a double precision number, rounded unless ROW_EXACT; null if it is NaN. */
+/* Adds a double precision number, rounded unless decimals is ROW_EXACT; null if it is NaN. */
 #define ROW_EXACT	(-1)
 extern void row_put_double(Row *row, double value, int decimals);
 
