@@ -85,8 +85,8 @@ BEGIN
 -- have not disturbed, and medians.
 
 -- Approximates the 97.5 % quantile of Student's distribution by its Cornish-Fisher expansion. The
--- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or
--- 1.
+-- error is at most 1 % for 3 or more degrees of freedom. For fewer degrees, returns the quantile
+-- for 2 degrees or for 1 degree.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -284,13 +284,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- calls of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
--- of a call while it waits for the clock of the previous one. If the first expression were compared
--- with the third, a reading would seem 2 to 3 ns cheaper.
+-- of a call while it waits for the clock of the previous call. If the first expression were
+-- compared with the third, a reading would seem 2 to 3 ns cheaper.
 --
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
 -- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
--- much as a call of statement_timestamp(), which the third expression measures. Where it was
--- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
+-- much as a call of statement_timestamp(), which the third expression measures. On the measured
+-- machines, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
 -- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
@@ -342,8 +342,8 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block has only 20 rows; from its duration follows the number of rows that take
-        -- about 20 ms
+        -- the first block, of 20 rows, only determines the number of rows that take about 20 ms,
+        -- unless it has already taken longer
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -353,7 +353,7 @@ BEGIN
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns)
             AND cardinality(costs) >= 5;
     END LOOP;
-    -- uses the faster half of the blocks, because the processor may have been slower in the others
+    -- uses the faster half of the blocks, because the processor may have been slower in the rest
     SELECT avg(cost - 0.3 * call),
            sqrt(avg(0.3 * call) ^ 2
                 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
@@ -363,7 +363,7 @@ BEGIN
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- if this measurement was too disturbed, keeps the result from above
+            -- if the margin of EXPLAIN's measurement is too wide, keeps the previous result
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
                    coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
                             cost_margin_ns)
@@ -1006,10 +1006,10 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
     'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- Compares EXPLAIN's "Execution Time" with the time of a cursor. Only the former includes the start
--- and the end of the executor, so their duration is added to the cursor's time. It is estimated as
--- EXPLAIN's time minus the time of its root node. That difference also includes the executor's work
--- between two rows of the root. So if the root returns many rows, the difference is measured with
--- count(*) as the root.
+-- and the end of the executor, so their duration is added to the cursor's time. The duration is
+-- estimated as EXPLAIN's time minus the root node's. This difference also includes the executor's
+-- work between two rows of the root. So if the root returns many rows, the difference is measured
+-- with count(*) as the root.
 CREATE FUNCTION @extschema@.internal_clock_query(
     query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
@@ -1041,7 +1041,7 @@ DECLARE
     buffers double precision[];
     modes double precision[];
     planning double precision[];
-        -- durations of planning; empty with a cursor, whose time excludes it
+        -- durations of planning; empty with a cursor, whose time excludes planning
     more double precision[];
         -- durations of the executor's start and end
     round integer;
@@ -1219,8 +1219,8 @@ COMMENT ON FUNCTION @extschema@.clock_query_overhead(
 -- clock_explain(): checks a statement, and executes it with and without the server's
 -- instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. When the statement
--- is executed, the server checks that it is a single one.
+-- Rejects statements that cannot be measured, with the C extension's messages. A query string with
+-- several statements is rejected later, by internal_clock_execute().
 CREATE FUNCTION @extschema@.internal_clock_statement(
     query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -1351,7 +1351,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- opens a cursor, which rejects several statements
+            -- FOR opens a cursor, and so rejects several statements
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -1693,8 +1693,8 @@ BEGIN
         rows[i] := round(rows[i]);
         calls[i] := CASE
             WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a join that needs only one match ends the loop there, without a last call that
-            -- returns no row
+            -- a join that needs only one match ends the inner loop after the match, without a last
+            -- call that returns no row
             WHEN item[i] ->> 'Parent Relationship' = 'Inner'
                 AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true'
@@ -1983,7 +1983,7 @@ AS $body$
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
                END,
-               -- Only the topmost node below a Gather has the number of processes.
+               -- Shows the number of processes only for the topmost node below a Gather.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
                     THEN nullif(pg_catalog.regexp_replace(x ->> 'note',
                                                           '^mean of [0-9]+ processes(, )?', ''),
@@ -2011,8 +2011,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'query and one per plan node, with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. Adds a line "Clock:" at the end of
--- each node's lines. These end before the next node, before a heading such as "SubPlan 1", or
--- before a line that belongs to no node.
+-- each node's lines. A node's lines end before the next node, before a heading such as
+-- "SubPlan 1", or before a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -2188,9 +2188,9 @@ BEGIN
         PERFORM pg_stat_clear_snapshot();
     END IF;
     LOOP
-        -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
-        -- state is at that time.
+        -- stats_reset is null if a database's counters were never reset.  These counters began
+        -- when all statistics were discarded, at initdb or after a crash.  The oldest stats_reset
+        -- of other views is that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
@@ -2569,7 +2569,7 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with the period if that is below an hour and may miss the usual load
+    -- "may be on", with the statistics' period if it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
         || CASE WHEN statistics_s < 3600
                 THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
@@ -2582,13 +2582,13 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- Statements per second whose timing takes 10 ms, 1 % of a CPU.  A sampled statement costs
         -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
         -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may be on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- rate at which the upper bound is 1 %, rounded down to one significant digit
+        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
         RETURN format('only with sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
@@ -2679,9 +2679,9 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- Without detail, a row is the sum over the kinds of work of a setting. The sum is an estimate if
--- one kind is, or if one has an upper bound and another a lower bound or an unknown cost. If only
--- costs are unknown, it is a lower bound.
+-- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
+-- the costs is, or if one is an upper bound and another a lower bound or unknown. If costs are
+-- unknown, and none is an upper bound, the sum is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

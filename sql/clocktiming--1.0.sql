@@ -302,9 +302,9 @@ BEGIN
         PERFORM pg_stat_clear_snapshot();
     END IF;
     LOOP
-        -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
-        -- state is at that time.
+        -- stats_reset is null if a database's counters were never reset.  These counters began
+        -- when all statistics were discarded, at initdb or after a crash.  The oldest stats_reset
+        -- of other views is that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
@@ -683,7 +683,7 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with the period if that is below an hour and may miss the usual load
+    -- "may be on", with the statistics' period if it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
         || CASE WHEN statistics_s < 3600
                 THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
@@ -696,13 +696,13 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- Statements per second whose timing takes 10 ms, 1 % of a CPU.  A sampled statement costs
         -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
         -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may be on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- rate at which the upper bound is 1 %, rounded down to one significant digit
+        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
         RETURN format('only with sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
@@ -1311,8 +1311,8 @@ COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric,
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
     'the first row contains a plot like ministat''s';
 
--- Views of what is known about this machine's clocks without measuring them: the clock sources,
--- which are named ways of reading the time, and facts that kernel and processor report.
+-- Views of facts about this machine's clocks that are known without measuring: the clock sources,
+-- which are named ways of reading the time, and the reports of kernel and processor.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,
@@ -1375,8 +1375,8 @@ COMMENT ON COLUMN clock_platform.name IS
 COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
 COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
--- What timing costs: how much longer a query takes under EXPLAIN ANALYZE, and how much CPU time
--- settings such as track_io_timing add to this server's work.
+-- Costs of timing: the slowdown of a query by EXPLAIN ANALYZE, and the CPU time that settings such
+-- as track_io_timing add to this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -1452,9 +1452,9 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement alternately plain, with counting and with timing for some seconds (3): '
     'returns a row for each of them, with its times and the median overhead in milliseconds';
 
--- Without detail, a row is the sum over the kinds of work of a setting.  The sum is an estimate if
--- one kind is, or if one has an upper bound and another a lower bound or an unknown cost.  If only
--- costs are unknown, it is a lower bound.
+-- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
+-- of the costs is, or if one is an upper bound and another a lower bound or unknown.  If costs are
+-- unknown, and none is an upper bound, the sum is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -1540,8 +1540,8 @@ REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
 -- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  They time only some calls of
--- each plan node, chosen at random, and estimate the time of the others.  All users may call them
--- for queries that they may execute.
+-- each plan node, chosen at random, and estimate the time of the other calls.  All users may call
+-- these functions for queries that they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,
@@ -1613,7 +1613,7 @@ COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8
     'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
     'estimated from a random sample of the calls of each plan node';
 
--- Checks of this server's clocks: clock_advice() describes problems and how to solve them, and
+-- Checks of this server's clocks: clock_advice() describes problems and their solutions, and
 -- clock_check() compares figures with thresholds, for monitoring.
 
 CREATE FUNCTION clock_advice(
@@ -1806,9 +1806,9 @@ REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
 -- clock_node_changes() compares the current statistics with a stored snapshot.
 
--- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged: a
--- crash discards the statistics in shared memory, and without these there is nothing to compare
--- with.
+-- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged,
+-- because a crash also discards the statistics in shared memory, with which snapshots are
+-- compared.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -2095,8 +2095,8 @@ BEGIN ATOMIC
                                             ELSE 'within %2$s %3$s' END,
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
-    -- From half of the estimate, or a tenth of it for a parallel plan, to twice the estimate, and
-    -- 0.5 s on each side: see "Live" in doc/benchmarks.md.
+    -- The range extends from half of the estimate (a tenth for a parallel plan) minus 0.5 s to
+    -- twice the estimate plus 0.5 s: see "Live" in doc/benchmarks.md.
     FROM (SELECT greatest(0.0::double precision,
                           internal_clock_ends_in.remaining_ms
                           / CASE WHEN internal_clock_ends_in.parallel
@@ -2147,9 +2147,9 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- The node is that of the innermost statement.  A plan of only a Result is taken last,
-        -- because it only computes an expression.  Progress is that of the client's statement.  If
-        -- a cursor is open, the plan whose counters were published last is taken.
+        -- Shows the node of the innermost statement, but prefers others to a Result node, which
+        -- only computes an expression.  Shows the progress of the client's statement or, if a
+        -- cursor is open, of the plan whose counters were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
@@ -2385,13 +2385,13 @@ BEGIN ATOMIC
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- The server reads another clock.  Timings before and after this change cannot be
+                -- The server has begun to read another clock.  Timings before and after cannot be
                 -- compared, so only a period in which the event starts or ends is affected.  The
                 -- event may never end.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- A changed cost of a reading.  A period in which it starts or ends is affected, as
-                -- above.  If the cost is higher, all timings are affected as long as it lasts.
+                -- The cost of a reading changed.  A period in which the event starts or ends is
+                -- affected, as above.  If the cost rose, all periods during the event are affected.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision
@@ -3078,7 +3078,7 @@ DECLARE
     last integer := 0;              -- number of the server that was added last
     i integer;
     busy integer;
-    idle boolean;                   -- nothing was sent or received: sleep
+    idle boolean;                   -- nothing was sent or received, so sleep
     slept double precision := 0;    -- total time of pg_sleep() so far, in seconds
     lost interval := '0';           -- time that failed servers have cost so far
 BEGIN
@@ -3091,8 +3091,8 @@ BEGIN
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
     -- Selects only foreign servers that a superuser, the current user or the extension's owner
-    -- owns.  The owner of a foreign server chooses its host, so any other user could make the
-    -- caller connect to a host of his.
+    -- owns.  The owner of a foreign server chooses its host, so any other owner could make the
+    -- caller connect to a hostile host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -3184,14 +3184,14 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The query was cancelled on the other server, or this function was cancelled.  In
+                -- The query was cancelled on the asked server, or this function was cancelled.  In
                 -- the first case, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- The message of a server that refuses a connection may be in any encoding.
-                    -- convert_to() raises an error if it is not in the database's.
+                    -- convert_to() raises an error if the text is invalid in the database's.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))

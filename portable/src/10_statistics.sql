@@ -2,8 +2,8 @@
 -- have not disturbed, and medians.
 
 -- Approximates the 97.5 % quantile of Student's distribution by its Cornish-Fisher expansion. The
--- error is at most 1 % for 3 or more degrees of freedom. For fewer, returns the quantile for 2 or
--- 1.
+-- error is at most 1 % for 3 or more degrees of freedom. For fewer degrees, returns the quantile
+-- for 2 degrees or for 1 degree.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp

@@ -8,13 +8,13 @@
 -- calls of statement_timestamp().
 --
 -- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
--- of a call while it waits for the clock of the previous one. If the first expression were compared
--- with the third, a reading would seem 2 to 3 ns cheaper.
+-- of a call while it waits for the clock of the previous call. If the first expression were
+-- compared with the third, a reading would seem 2 to 3 ns cheaper.
 --
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
 -- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
--- much as a call of statement_timestamp(), which the third expression measures. Where it was
--- measured, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
+-- much as a call of statement_timestamp(), which the third expression measures. On the measured
+-- machines, it cost 1 to 2 ns of a reading's 25 ns. The assumed cost is subtracted. It is also
 -- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
@@ -66,8 +66,8 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block has only 20 rows; from its duration follows the number of rows that take
-        -- about 20 ms
+        -- the first block, of 20 rows, only determines the number of rows that take about 20 ms,
+        -- unless it has already taken longer
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -77,7 +77,7 @@ BEGIN
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns)
             AND cardinality(costs) >= 5;
     END LOOP;
-    -- uses the faster half of the blocks, because the processor may have been slower in the others
+    -- uses the faster half of the blocks, because the processor may have been slower in the rest
     SELECT avg(cost - 0.3 * call),
            sqrt(avg(0.3 * call) ^ 2
                 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
@@ -87,7 +87,7 @@ BEGIN
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- if this measurement was too disturbed, keeps the result from above
+            -- if the margin of EXPLAIN's measurement is too wide, keeps the previous result
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
                    coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
                             cost_margin_ns)

@@ -271,10 +271,10 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
     'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- Compares EXPLAIN's "Execution Time" with the time of a cursor. Only the former includes the start
--- and the end of the executor, so their duration is added to the cursor's time. It is estimated as
--- EXPLAIN's time minus the time of its root node. That difference also includes the executor's work
--- between two rows of the root. So if the root returns many rows, the difference is measured with
--- count(*) as the root.
+-- and the end of the executor, so their duration is added to the cursor's time. The duration is
+-- estimated as EXPLAIN's time minus the root node's. This difference also includes the executor's
+-- work between two rows of the root. So if the root returns many rows, the difference is measured
+-- with count(*) as the root.
 CREATE FUNCTION @extschema@.internal_clock_query(
     query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
@@ -305,7 +305,7 @@ DECLARE
     buffers double precision[];
     modes double precision[];
     planning double precision[];
-        -- durations of planning; empty with a cursor, whose time excludes it
+        -- durations of planning; empty with a cursor, whose time excludes planning
     more double precision[];
         -- durations of the executor's start and end
     round integer;

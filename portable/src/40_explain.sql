@@ -1,8 +1,8 @@
 -- clock_explain(): checks a statement, and executes it with and without the server's
 -- instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. When the statement
--- is executed, the server checks that it is a single one.
+-- Rejects statements that cannot be measured, with the C extension's messages. A query string with
+-- several statements is rejected later, by internal_clock_execute().
 CREATE FUNCTION @extschema@.internal_clock_statement(
     query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -132,7 +132,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- opens a cursor, which rejects several statements
+            -- FOR opens a cursor, and so rejects several statements
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;

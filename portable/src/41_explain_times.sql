@@ -164,8 +164,8 @@ BEGIN
         rows[i] := round(rows[i]);
         calls[i] := CASE
             WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a join that needs only one match ends the loop there, without a last call that
-            -- returns no row
+            -- a join that needs only one match ends the inner loop after the match, without a last
+            -- call that returns no row
             WHEN item[i] ->> 'Parent Relationship' = 'Inner'
                 AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true'

@@ -41,7 +41,7 @@ AS $body$
                                    OVER () = 1
                               THEN 'takes the most time' ELSE 'may take the most time' END
                END,
-               -- Only the topmost node below a Gather has the number of processes.
+               -- Shows the number of processes only for the topmost node below a Gather.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
                     THEN nullif(pg_catalog.regexp_replace(x ->> 'note',
                                                           '^mean of [0-9]+ processes(, )?', ''),
@@ -69,8 +69,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'query and one per plan node, with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. Adds a line "Clock:" at the end of
--- each node's lines. These end before the next node, before a heading such as "SubPlan 1", or
--- before a line that belongs to no node.
+-- each node's lines. A node's lines end before the next node, before a heading such as
+-- "SubPlan 1", or before a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$

@@ -30,9 +30,9 @@ BEGIN
         PERFORM pg_stat_clear_snapshot();
     END IF;
     LOOP
-        -- A database that was never reset has no time of reset.  Its counters began when all
-        -- statistics were discarded, at initdb or after a crash.  The oldest reset that other views
-        -- state is at that time.
+        -- stats_reset is null if a database's counters were never reset.  These counters began
+        -- when all statistics were discarded, at initdb or after a crash.  The oldest stats_reset
+        -- of other views is that time.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
@@ -411,7 +411,7 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with the period if that is below an hour and may miss the usual load
+    -- "may be on", with the statistics' period if it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
         || CASE WHEN statistics_s < 3600
                 THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
@@ -424,13 +424,13 @@ BEGIN
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
           AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Number of statements per second that cost 10 ms, 1 % of a CPU.  A sampled statement costs
+        -- Statements per second whose timing takes 10 ms, 1 % of a CPU.  A sampled statement costs
         -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
         -- expected calls (FEW_CALLS) is not sampled: each call is timed.
         RETURN format('may be on below %s statements/s (sampled)',
                       trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- rate at which the upper bound is 1 %, rounded down to one significant digit
+        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
         RETURN format('only with sample_rate <= %s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))

@@ -65,9 +65,9 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- Without detail, a row is the sum over the kinds of work of a setting. The sum is an estimate if
--- one kind is, or if one has an upper bound and another a lower bound or an unknown cost. If only
--- costs are unknown, it is a lower bound.
+-- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
+-- the costs is, or if one is an upper bound and another a lower bound or unknown. If costs are
+-- unknown, and none is an upper bound, the sum is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

@@ -1,5 +1,5 @@
--- Views of what is known about this machine's clocks without measuring them: the clock sources,
--- which are named ways of reading the time, and facts that kernel and processor report.
+-- Views of facts about this machine's clocks that are known without measuring: the clock sources,
+-- which are named ways of reading the time, and the reports of kernel and processor.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,

@@ -1,5 +1,5 @@
--- What timing costs: how much longer a query takes under EXPLAIN ANALYZE, and how much CPU time
--- settings such as track_io_timing add to this server's work.
+-- Costs of timing: the slowdown of a query by EXPLAIN ANALYZE, and the CPU time that settings such
+-- as track_io_timing add to this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -73,9 +73,9 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement alternately plain, with counting and with timing for some seconds (3): '
     'returns a row for each of them, with its times and the median overhead in milliseconds';
 
--- Without detail, a row is the sum over the kinds of work of a setting.  The sum is an estimate if
--- one kind is, or if one has an upper bound and another a lower bound or an unknown cost.  If only
--- costs are unknown, it is a lower bound.
+-- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
+-- of the costs is, or if one is an upper bound and another a lower bound or unknown.  If costs are
+-- unknown, and none is an upper bound, the sum is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

@@ -1,6 +1,6 @@
 -- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  They time only some calls of
--- each plan node, chosen at random, and estimate the time of the others.  All users may call them
--- for queries that they may execute.
+-- each plan node, chosen at random, and estimate the time of the other calls.  All users may call
+-- these functions for queries that they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,

@@ -1,4 +1,4 @@
--- Checks of this server's clocks: clock_advice() describes problems and how to solve them, and
+-- Checks of this server's clocks: clock_advice() describes problems and their solutions, and
 -- clock_check() compares figures with thresholds, for monitoring.
 
 CREATE FUNCTION clock_advice(

@@ -1,9 +1,9 @@
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
 -- clock_node_changes() compares the current statistics with a stored snapshot.
 
--- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged: a
--- crash discards the statistics in shared memory, and without these there is nothing to compare
--- with.
+-- Rows of internal_clock_node_sums(), with the time of the snapshot.  The table is unlogged,
+-- because a crash also discards the statistics in shared memory, with which snapshots are
+-- compared.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,

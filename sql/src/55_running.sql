@@ -126,8 +126,8 @@ BEGIN ATOMIC
                                             ELSE 'within %2$s %3$s' END,
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
-    -- From half of the estimate, or a tenth of it for a parallel plan, to twice the estimate, and
-    -- 0.5 s on each side: see "Live" in doc/benchmarks.md.
+    -- The range extends from half of the estimate (a tenth for a parallel plan) minus 0.5 s to
+    -- twice the estimate plus 0.5 s: see "Live" in doc/benchmarks.md.
     FROM (SELECT greatest(0.0::double precision,
                           internal_clock_ends_in.remaining_ms
                           / CASE WHEN internal_clock_ends_in.parallel
@@ -178,9 +178,9 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- The node is that of the innermost statement.  A plan of only a Result is taken last,
-        -- because it only computes an expression.  Progress is that of the client's statement.  If
-        -- a cursor is open, the plan whose counters were published last is taken.
+        -- Shows the node of the innermost statement, but prefers others to a Result node, which
+        -- only computes an expression.  Shows the progress of the client's statement or, if a
+        -- cursor is open, of the plan whose counters were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,

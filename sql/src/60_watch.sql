@@ -143,13 +143,13 @@ BEGIN ATOMIC
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- The server reads another clock.  Timings before and after this change cannot be
+                -- The server has begun to read another clock.  Timings before and after cannot be
                 -- compared, so only a period in which the event starts or ends is affected.  The
                 -- event may never end.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- A changed cost of a reading.  A period in which it starts or ends is affected, as
-                -- above.  If the cost is higher, all timings are affected as long as it lasts.
+                -- The cost of a reading changed.  A period in which the event starts or ends is
+                -- affected, as above.  If the cost rose, all periods during the event are affected.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision

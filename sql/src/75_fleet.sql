@@ -135,7 +135,7 @@ DECLARE
     last integer := 0;              -- number of the server that was added last
     i integer;
     busy integer;
-    idle boolean;                   -- nothing was sent or received: sleep
+    idle boolean;                   -- nothing was sent or received, so sleep
     slept double precision := 0;    -- total time of pg_sleep() so far, in seconds
     lost interval := '0';           -- time that failed servers have cost so far
 BEGIN
@@ -148,8 +148,8 @@ BEGIN
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
     -- Selects only foreign servers that a superuser, the current user or the extension's owner
-    -- owns.  The owner of a foreign server chooses its host, so any other user could make the
-    -- caller connect to a host of his.
+    -- owns.  The owner of a foreign server chooses its host, so any other owner could make the
+    -- caller connect to a hostile host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -241,14 +241,14 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The query was cancelled on the other server, or this function was cancelled.  In
+                -- The query was cancelled on the asked server, or this function was cancelled.  In
                 -- the first case, the error's context contains the name of the connection.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- The message of a server that refuses a connection may be in any encoding.
-                    -- convert_to() raises an error if it is not in the database's.
+                    -- convert_to() raises an error if the text is invalid in the database's.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))

@@ -50,7 +50,7 @@
 /* Longest interval of the timeout, in ms. */
 #define TIMEOUT_MS		25
 
-/* Planner's cost of a millisecond.  A page that is in memory costs 1, and takes some 10 us. */
+/* Planner's cost of a millisecond's work.  A page in memory costs 1, and takes some 10 us. */
 #define COST_PER_MS		100
 
 /*
@@ -70,8 +70,8 @@ typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* if wrappers are installed; else NULL */
-	TimestampTz seen_at;		/* from when its duration counts; 0: not set */
-	bool		attached;		/* is published already, or must not be */
+	TimestampTz seen_at;		/* start of its duration; 0: not set */
+	bool		attached;		/* published, or must not be published */
 	ServerExecution *volatile server;	/* if the server instruments it; or
 										 * NULL */
 } RunningExecution;
@@ -286,7 +286,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* its first call would not be safe in a signal handler */
+	/* makes the first call here, because it would not be safe in a signal handler */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
@@ -298,7 +298,7 @@ is_expected_long(const QueryDesc *desc)
 		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
 }
 
-/* Returns by how many percent counting an execution's calls has increased its time. */
+/* Returns the percentage by which counting an execution's calls has increased its time. */
 static double
 counting_percent(const QueryTiming *query)
 {

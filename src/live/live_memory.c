@@ -362,15 +362,15 @@ is_running(const LiveImage *image)
 {
 	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
 
-	/* keeps workers: a worker's slots usually go to its leader or to a later worker */
+	/* keeps workers, whose slots usually pass to the leader or to a later worker */
 	return image->header.leader_pid != 0 ||
 		(header->nslots > 0 && header->pid == image->header.pid &&
 		 header->since == image->header.since);
 }
 
 /*
- * Copies the slots one after the other.  Then removes the executions that have ended meanwhile,
- * because the list may also have the next execution of the same process.
+ * Copies the slots one after the other.  Then removes the executions that have ended meanwhile from
+ * the list, because it may also contain the next execution of the same process.
  */
 List *
 live_read_all(void)

@@ -24,10 +24,10 @@ typedef enum LiveState
 	LIVE_RUNNING,
 	LIVE_FINISHED,
 	LIVE_RESCANNING,			/* a rescan has ended the loop */
-	LIVE_UNKNOWN				/* was called only before counting began */
+	LIVE_UNKNOWN				/* called, but not since counting began */
 } LiveState;
 
-/* A plan node as it was planned.  The place of a node is its number in EXPLAIN's order, from 0. */
+/* Description of a plan node.  A node's place is its number in EXPLAIN's order, from 0. */
 typedef struct LiveNode
 {
 	int16		id;				/* plan_node_id */
@@ -43,7 +43,7 @@ typedef struct LiveNode
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
 	bool		is_cte;			/* a CTE, which is read row by row */
 	bool		is_expression;	/* a SubPlan that the parent evaluates */
-	bool		spills;			/* a sort or hash aggregate that writes to disk */
+	bool		spills;			/* sort or hash aggregate that may use disk */
 	int32		width;			/* planner's estimate: bytes per row */
 	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;
@@ -62,9 +62,9 @@ typedef struct LiveCounts
 	float		first_scanned;
 	int			first_batch;
 
-	/* of a hash join that keeps its rows in files; else both are 0 */
+	/* only for a hash join that keeps rows in files; both are 0 otherwise */
 	int			batches;		/* number of batches */
-	int			batch;			/* current one; -1: differs between processes */
+	int			batch;			/* current batch; -1: differs by process */
 
 	bool		includes_workers;	/* includes workers that have ended */
 	int64		calls;			/* -1: unknown */
@@ -96,7 +96,7 @@ typedef struct LiveHeader
 								 * of a cursor */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
-	int			nnodes;			/* nodes; 0: more than the slots can hold */
+	int			nnodes;			/* number of nodes; 0: too many for slots */
 } LiveHeader;
 
 /* A slot's part of the plan. */
@@ -157,7 +157,7 @@ extern bool live_memory_ready(void);
  */
 extern bool live_claim(LiveImage *image);
 
-/* Copies an image to its slots: all, or only header and counts.  Signal handlers may call it. */
+/* Copies an image, or only its header and counts, to its slots.  Signal handlers may call this. */
 extern void live_write(const LiveImage *image, bool all);
 
 /*

@@ -38,7 +38,7 @@ typedef struct Search
 	int			depth;			/* depth of the next node to visit */
 } Search;
 
-/* Returns the subplan whose root is the node; NULL if it is not in the list. */
+/* Returns the subplan in the list whose root is the node, or NULL. */
 static const SubPlan *
 subplan_of(const List *subplans, const PlanState *node)
 {

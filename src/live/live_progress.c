@@ -1,10 +1,10 @@
 /*
- * Estimates how much of a running execution is done, and how long the rest will take.
+ * Estimates the progress and the remaining time of a running execution.
  *
  * Two shares are computed for each node: the share of its work that is done, and the share of its
  * rows that it has returned.
  *
- * - Both shares of a scan are the share of the pages that it has read, or of the expected rows.
+ * - For a scan, both are the share of pages read or, if unknown, of expected rows returned.
  * - If a node returns rows while it reads its first input, both are the input's share of rows.
  * - If a node reads its input to the end before it returns a row, as a sort does, it begins a new
  *   pipeline, and the two shares differ.
@@ -27,12 +27,12 @@
 #include "live/live_progress.h"
 
 /*
- * Least counting time, in us, from which counters that began late are extrapolated.  An estimate
- * after 50 ms ended the query 8 s too early: the node with most of the work had hardly begun.
+ * Minimum counting time, in us, for an estimate from counters that began late.  An estimate after
+ * 50 ms was 8 s too short, because the node with most of the work had hardly begun.
  */
 #define LEAST_COUNTED	500000
 
-/* Least share of a node's work from which the time of the rest is extrapolated. */
+/* Minimum share of a node's work that must be done before its remaining time is extrapolated. */
 #define TELLING_SHARE	0.02
 
 /*
@@ -60,13 +60,13 @@
 /* Time of an aggregate or set operation per group, as a multiple of the time per input row. */
 #define GROUP_MULTIPLE	0.25
 
-/* Time of a hash aggregate on disk after its input, as a multiple of the time before. */
+/* Time of a hash aggregate on disk after the end of its input, as a multiple of the time before. */
 #define SPILLED_MULTIPLE	0.8
 
 /*
- * Number of rows that the planner expects per loop of a nested loop's inner side.  From this number
- * on, the nested loop's share is at most that of its inner side.  With fewer rows, it is the share
- * of the outer side.
+ * If the planner expects at least this number of rows per loop of a nested loop's inner side, the
+ * nested loop's share is at most that of the inner side.  With fewer rows, the nested loop's share
+ * is that of the outer side.
  */
 #define MANY_ROWS		10
 
@@ -75,7 +75,7 @@ static const char *const began_late = gettext_noop("the counters began while the
 
 typedef struct NodeProgress
 {
-	double		loops;			/* expected number of loops in all */
+	double		loops;			/* expected total number of loops */
 	double		work;			/* share of the work that is done */
 	double		rows;			/* share of the rows that were returned */
 	double		first_work;		/* value of "work" when the counters began; 0
@@ -90,8 +90,8 @@ typedef struct ProgressWalk
 	NodeProgress *nodes;		/* indexed by place */
 
 	/*
-	 * On the inner side of a nested loop, if the counters began late: the
-	 * outer side's share, which replaces the nodes' own.  Otherwise NAN.
+	 * If the counters began late, share of a nested loop's outer side, which
+	 * replaces the shares of the nodes on the inner side.  Otherwise NAN.
 	 */
 	double		outer;
 	const char *reason;			/* why the remaining time is unknown; or NULL */
@@ -110,7 +110,7 @@ rows_of(ProgressWalk *walk, int place)
 {
 	double		workers = Max(walk->processes[place], 1) - 1;
 
-	/* the planner assumes that the leader's part is 30 % less per worker */
+	/* the planner assumes that each worker reduces the leader's part by 30 % */
 	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
 }
 
@@ -382,7 +382,7 @@ walk_first(ProgressWalk *walk)
 	}
 	walk_node(walk, 0, 1);
 	walk->image = now;
-	/* shares that were unknown then do not matter if they are known now */
+	/* a share that was unknown at that time does not matter if it is known now */
 	walk->reason = NULL;
 	for (int i = 0; i < n; i++)
 		walk->nodes[i].first_work = walk->nodes[i].work;
@@ -443,7 +443,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
 
-	/* converts to elapsed time, with waits and other processes' time */
+	/* converts to elapsed time, which includes waits and other processes' time */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{

@@ -1,4 +1,4 @@
-/* Estimates how much of a running execution is done, and how long the rest will take. */
+/* Estimates the progress and the remaining time of a running execution. */
 #ifndef CLOCKTIMING_LIVE_PROGRESS_H
 #define CLOCKTIMING_LIVE_PROGRESS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct LiveProgress
 {
-	double		percent;		/* part of the time that is over; NAN: unknown */
+	double		percent;		/* elapsed part of the time; NAN: unknown */
 	double		remaining_ns;	/* NAN: unknown */
 	const char *reason;			/* why both are unknown; else NULL */
 } LiveProgress;
@@ -14,7 +14,7 @@ typedef struct LiveProgress
 /*
  * Estimates the progress of an execution.  In "image", the counters are sums over all processes.
  * "processes", an array indexed by the nodes' places, has the number of processes that executed each
- * node.  The remaining time is counted from "now", which is later than the counters.
+ * node.  The remaining time is counted from "now", which is later than the header's "as_of".
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

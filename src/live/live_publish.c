@@ -86,7 +86,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* first due after a tenth of the interval, because calls may be long */
+	/* the first publication is due after a tenth of the interval, because calls may be long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -99,7 +99,7 @@ live_end(QueryTiming *query)
 	query->live = NULL;
 }
 
-/* Returns which nodes (by plan_node_id) are in a call: those above t, and t if its call begins. */
+/* Returns, by plan_node_id, whether a node is in a call: t's callers, and t if its call begins. */
 static bool *
 nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 {
@@ -130,7 +130,7 @@ see_call(const NodeTiming *t, bool in_call)
 
 /*
  * Adds the time so far of a node's call that is in progress.  If the node has not been called since
- * the wrappers were installed, the call began before, and its time so far is that of the whole run.
+ * the wrappers were installed, the call began before.  Then adds the time since the installation.
  */
 static void
 add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
@@ -282,7 +282,7 @@ has_given_whole(const NodeTiming *t)
 	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
 }
 
-/* Returns whether the node is the outer input of a hash join that holds its first row. */
+/* Returns whether the node is a hash join's outer input, of which the join holds the first row. */
 static bool
 has_first_row(const NodeTiming *t)
 {
@@ -430,7 +430,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* publish_due is compared with readings minus off_ticks */
+	/* publish_due is compared with clock readings minus off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

@@ -11,7 +11,7 @@ extern int	live_interval_ms;
 
 /*
  * Occupies slots of live_memory.h for an execution whose wrappers are installed, and publishes its
- * plan.  "own" means that it is timed only in order to be published.
+ * plan.  "own" means that the execution is timed only in order to be published.
  */
 extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
 
@@ -19,7 +19,7 @@ extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bo
 extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
 
-/* If a publication is due, makes the next call of a node publish.  A signal handler calls it. */
+/* If a publication is due, has the next call of a node publish.  Called by a signal handler. */
 extern void live_remind(QueryTiming *query);
 
 /* Returns the published execution of this QueryDesc, or NULL.  Sets *own, see live_begin(). */

@@ -4,7 +4,7 @@
  * executed.
  *
  * The server does not record that a node has returned its last row.  The end of a node's loop is
- * known only if the node above has read it to the end.
+ * known only if the node above has read all of the node's rows.
  */
 #include "postgres.h"
 
@@ -159,7 +159,7 @@ put_states(const ServerExecution *server)
 		const NodeInstr *instr = server->nodes[i]->instrument;
 		LiveCounts *counts = live_counts(image, i);
 
-		/* LIVE_RUNNING already if a node below is running */
+		/* a running node below has already set the state to LIVE_RUNNING */
 		counts->state = node_state(instr, server->nodes[i], counts->loops,
 								   counts->state == LIVE_RUNNING);
 		if (counts->state != LIVE_RUNNING)

@@ -13,9 +13,9 @@
  *
  * The number of executions to skip is drawn in advance, so that a skipped execution costs one
  * comparison and one decrement.  Each backend has a table of these numbers, in which a class may
- * replace another.  When the class returns, the number is drawn again.  This does not change the
- * probability, because the number has a geometric distribution, which is memoryless.  Backends
- * share p in shared memory.
+ * replace another.  When the replaced class returns, its number is drawn again.  This does not
+ * change the probability, because the number has a geometric distribution, which is memoryless.
+ * Backends share p in shared memory.
  */
 #include "postgres.h"
 
@@ -42,7 +42,7 @@
 /* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
 
-/* Time in ns for timing new classes in a session, plus max_overhead percent of its duration. */
+/* A session may time new classes for this time in ns, plus max_overhead percent of its duration. */
 #define NEW_ALLOWANCE_NS	5e6
 
 /*
@@ -261,7 +261,7 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
 
-	/* before the execution, which may execute the same query in a function */
+	/* draws before the execution, whose functions may execute the same query */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
 	return true;

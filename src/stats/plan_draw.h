@@ -5,11 +5,11 @@
 /* The setting clocktiming.max_overhead. */
 extern double max_overhead_percent;
 
-/* Shared memory with the probability of timing an execution, for each query. */
+/* Shared memory with 1/p for each class of executions; p is the probability of timing one. */
 extern Size plan_draw_shmem_size(void);
 extern void plan_draw_shmem_init(void);
 
-/* Defines clocktiming.track and others.  They need clocktiming in shared_preload_libraries. */
+/* Defines settings.  They have no effect unless shared_preload_libraries has the library. */
 extern void plan_draw_init(void);
 
 #endif							/* CLOCKTIMING_PLAN_DRAW_H */

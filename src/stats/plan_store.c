@@ -93,7 +93,7 @@ plain_factor(const PlanEntry *entry)
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
-	/* its time is unknown, so 0 must not be added */
+	/* the node's time is unknown, so 0 must not be added */
 	if (node != NULL && node->kind == NODE_UNTIMED)
 		return;
 	if (node == NULL || node->loops <= 0)
@@ -320,7 +320,7 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 	nodes = tree == NULL ? NULL : new_nodes(execution, rtable);
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
-	/* the entry's executions so far were only timed as a whole, or failed */
+	/* allocates slots for the entry's first execution with timed nodes */
 	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
 		store_allocate_slots(entry, tree->nkept))
 	{

@@ -21,7 +21,7 @@ extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
 /*
- * Adds an execution without timed nodes, or a failed one.  Raises no error: an abort may call it.
+ * Adds an execution without timed nodes, or a failed one.  Raises no error, because aborts call it.
  */
 extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 

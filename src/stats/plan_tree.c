@@ -1,5 +1,5 @@
 /*
- * Walks Plan nodes, not PlanState nodes, because these lack partitions that the execution prunes.
+ * Walks Plan nodes, because PlanState nodes are missing for partitions that the execution prunes.
  */
 #include "postgres.h"
 

@@ -40,7 +40,7 @@ typedef struct NodeSlot
 	double		share_ns;		/* ns, self time per process */
 	double		w;				/* sum of weights, also if the node was pruned */
 	double		estimated_rows; /* planner's rows per loop */
-	double		rows;			/* rows of the processes that timed it */
+	double		rows;			/* rows in processes that timed the node */
 	double		loops;
 	double		calls;
 	double		timed_calls;
@@ -58,7 +58,7 @@ typedef struct PlanEntry
 	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
-	WeightedSums whole;			/* ns; only duration timed, or weight is 1 */
+	WeightedSums whole;			/* ns; timed as a whole, or with weight 1 */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
 	double		value;			/* total time, reduced at each eviction */

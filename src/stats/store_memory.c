@@ -1,7 +1,7 @@
 /*
  * The postmaster writes the statistics of plans to pg_stat/clocktiming.stat when it exits without
  * an error, even in an immediate shutdown, but not if a killed process held the statistics' lock.
- * After reading the file, it removes the file, so that a crash does not restore outdated
+ * After reading the file, the postmaster removes it, so that a crash does not restore outdated
  * statistics.  If the file is invalid, the statistics start empty.
  */
 #include "postgres.h"
@@ -83,7 +83,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/* a process killed with the lock may have left an incomplete change */
+	/* a process that was killed while holding the lock may have left an incomplete change */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);
