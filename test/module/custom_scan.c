@@ -145,7 +145,7 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
-	path->path.total_cost = 1.0 / (workers + 1);	/* so low that the planner chooses it */
+	path->path.total_cost = 1.0 / (workers + 1);	/* so low that the planner chooses this path */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	path->custom_private = list_make1_int(n);

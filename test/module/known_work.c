@@ -2,7 +2,7 @@
  *
  * known_work.c
  *	  A test extension with functions that keep the CPU busy for a requested time ("work"), and add
- *	  up how long they have really worked.
+ *	  up the actual times.
  *
  * The times are added up by slot.  A slot is a number that the query passes to the function:
  * - known_work(slot, progress) works, and returns progress;
@@ -19,9 +19,9 @@
  * this argument compute a progress from the number of calls so far.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
- * their total time, and how much of it the process was off the CPU.  All processes keep the sums
- * in a file that they map.  So the sums include those of parallel workers, and the library need
- * not be preloaded.
+ * their total time, and the part of it in which the process was off the CPU.  All processes keep
+ * the sums in a file that they map.  So the sums include those of parallel workers, and the
+ * library need not be preloaded.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ void		_PG_init(void);
 
 /*
  * A function works by reading the clock in a loop, about every 30 ns.  If two successive readings
- * differ by more than this, in ns, the process may have been off the CPU, because a switch to
+ * differ by more than this number of ns, the process may have been off the CPU, because a switch to
  * another process takes longer.  Then the process's CPU time is read, to find out.
  */
 #define INTERRUPTED		3000
@@ -116,7 +116,7 @@ static uint32 own_generation = 0;	/* Sums.generation when "own" was set */
 
 static int64 ended = 0;			/* time of the end of the latest call */
 
-/* When the CPU time was last read, and its value then, both in ns. */
+/* Time of the latest reading of the CPU time, and the CPU time read, both in ns. */
 static int64 preemption_read_at = 0;
 static int64 preemption_cpu = 0;
 
@@ -131,10 +131,10 @@ clock_ns(clockid_t clock)
 
 /*
  * Returns how long the process was off the CPU between two readings of the clock, of which the
- * second is the current time.  Only the time off the CPU since the last call is known, which may
- * have been before the first reading.  Returns this time, but at most the difference of the
- * readings.  The error is small: this function is called after each long interruption, so times off
- * the CPU that precede the first reading are short.
+ * second is the current time.  Only the total time off the CPU since the latest call of this
+ * function is known; a part of it may precede the first reading.  Returns this time, but at most
+ * the difference of the readings.  The error is small: this function is called after each long
+ * interruption, so times off the CPU that precede the first reading are short.
  */
 static int64
 off_the_cpu(int64 before, int64 now)

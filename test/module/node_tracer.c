@@ -4,10 +4,10 @@
  *	  A test extension that replaces the ExecProcNode functions of plan nodes,
  *	  as pg_tracing does.
  *
- * The setting node_tracer.mode says how:
+ * The setting node_tracer.mode selects the kind of replacement:
  *	 off	replaces nothing
- *	 one	replaces each node's function by a wrapper; when the wrapper is called
- *			first, it makes the root's former function the function of the node
+ *	 one	replaces each node's function by a wrapper; at its first call,
+ *			the wrapper makes the root's former function the function of the node
  *	 each	like one, but the wrapper restores the node's own former function
  *	 wrap	replaces each node's function by a wrapper, which remains
  *	 share	replaces no function, but makes each node's outer child use the
@@ -18,7 +18,7 @@
  * node_tracer_calls() returns the number of calls of the wrappers so far.
  *
  * If node_tracer.explain is on, plans are explained before ExecutorFinish().
- * node_tracer_plan() returns the latest one.  node_tracer_explain(n) explains
+ * node_tracer_plan() returns the latest output.  node_tracer_explain(n) explains
  * the plan that is being executed, discards the output, and returns n.
  *
  *-------------------------------------------------------------------------

@@ -122,8 +122,8 @@ run_in_background('openmetrics', sub {
 });
 close($listen);
 
-# Prometheus with the files of monitoring/. Its copies have other ports and shorter intervals, and
-# alerts without delay ("for").
+# Starts Prometheus with copies of the files of monitoring/. The copies have other ports and shorter
+# intervals, and alerts without delay ("for").
 put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
 $config = slurp_file("$monitoring/prometheus.yml");
 my ($head, @all) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;

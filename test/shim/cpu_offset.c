@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_offset.c
- *	  For LD_PRELOAD: adds an offset to CLOCK_MONOTONIC on one CPU, or makes it stand still.
+ *	  For LD_PRELOAD: adds an offset to CLOCK_MONOTONIC on one CPU, or stops it on all CPUs.
  *
  * The environment variable CPU_OFFSET_CONTROL names the control file (see shim.h).
  *

@@ -19,7 +19,7 @@ enum
 
 	/*
 	 * Error of the rate in thousandths of ppm.  At -1000000000 the clock
-	 * stands still; below, it goes backwards.
+	 * stands still; below that, it goes backwards.
 	 */
 	RATE,
 	AHEAD,						/* offset in ns */
@@ -28,7 +28,7 @@ enum
 	EVERY,						/* period of STEP and STILL in ns; 0: never */
 	STEP,						/* step ahead in each period, in ns */
 
-	/* for how many ns the clock stands still in each period; it then stays behind */
+	/* standstill of the clock in each period, in ns; afterwards it stays behind */
 	STILL,
 	SLOW,						/* delay of each reading in ns */
 	WORDS

@@ -31,7 +31,7 @@ enum
 	UNUSED,
 
 	/* results, which the test reads */
-	SEEN,						/* number of the schedule to which they belong */
+	SEEN,						/* number of the schedule of these results */
 	CALLS,						/* number of calls */
 	FAULTS,						/* number of injected faults */
 	REPEATS,					/* number of readings equal to the previous one */
@@ -39,7 +39,7 @@ enum
 	BACKWARD_STEPS,				/* number of readings below the previous one */
 	BACKWARD_MAX,				/* largest of these steps, in ns */
 	GAPS,						/* number of true durations of 10 us or more */
-	HIDDEN,						/* number of these while the clock stood still */
+	HIDDEN,						/* number of these gaps while the clock stood still */
 	WORDS
 };
 

@@ -3,8 +3,8 @@
  * full_shm.c
  *	  For LD_PRELOAD: makes posix_fallocate() fail for small requests, as if /dev/shm were full.
  *
- * The environment variable FULL_SHM_CONTROL names the control file (see shim.h).  Requests fail if
- * its only word is not 0.
+ * The environment variable FULL_SHM_CONTROL names the control file (see shim.h).  Small requests
+ * fail if the only word of this file is not 0.
  *
  *-------------------------------------------------------------------------
  */

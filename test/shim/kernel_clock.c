@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * kernel_clock.c
- *	  For LD_PRELOAD: replaces what the kernel reports about its clocks.
+ *	  For LD_PRELOAD: replaces the kernel's information about its clocks.
  *
  * The environment variable KERNEL_CLOCK_DIR names a directory with these files:
  * - current_clocksource and available_clocksource replace the files of the same name in
  *   /sys/devices/system/clocksource/clocksource0;
- * - stat and boot_id replace /proc/stat and /proc/sys/kernel/random/boot_id, if they exist.
+ * - stat and boot_id replace /proc/stat and /proc/sys/kernel/random/boot_id, if present.
  * These optional files contain a number:
  * - synchronised: adjtimex() reports a synchronised clock (1), or one that is not (0);
- * - suspended: the time of day, and CLOCK_BOOTTIME read by syscall(), are ahead by these seconds;
- * - set: the time of day is ahead by these seconds.
+ * - suspended: the time of day, and CLOCK_BOOTTIME read by syscall(), are this many seconds ahead;
+ * - set: the time of day is this many seconds ahead.
  *
  *-------------------------------------------------------------------------
  */

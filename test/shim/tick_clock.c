@@ -4,8 +4,8 @@
  *	  For LD_PRELOAD: makes a process miss ticks of CLOCK_MONOTONIC_COARSE.
  *
  * The clock advances by ticks.  If a process loses the CPU during a whole tick, it sees the clock
- * advance by two ticks at once.  This library simulates that during the first MISSING of each 32
- * ticks: a reading in a tick with an odd number sleeps until the next tick.
+ * advance by two ticks at once.  This library simulates such losses during the first MISSING of
+ * each 32 ticks: a reading in a tick with an odd number sleeps until the next tick.
  *
  * The environment variable TICK_CLOCK_CONTROL names the control file (see shim.h).
  *

@@ -1,6 +1,6 @@
 
-# The install script of the portable edition: into which schema it installs, errors, installing
-# again over an older version, functions of other owners, removal, dump and restore.
+# The install script of the portable edition: the schema of its functions, errors, installation over
+# an older version, functions of other owners, removal, dump and restore.
 
 use strict;
 use warnings;
@@ -36,7 +36,7 @@ sub installed
 	my $result = PortableEdition::install($session);
 
 	is($result->{state}, '00000', "$what: installed");
-	like($result->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema \Q$schema\E\n/m, "$what: in which schema is said");
+	like($result->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema \Q$schema\E\n/m, "$what: a notice names the schema");
 	return;
 }
 
@@ -46,8 +46,8 @@ sub refused
 	my $result = PortableEdition::install($by);
 
 	is($result->{state}, $state, "$what: refused");
-	like($result->{err}, qr/^ERROR:  $message/m, "$what: in words");
-	cmp_ok(length $result->{err}, '<', 1000, "$what: in few words");
+	like($result->{err}, qr/^ERROR:  $message/m, "$what: with the expected message");
+	cmp_ok(length $result->{err}, '<', 1000, "$what: with a short message");
 	return;
 }
 
@@ -63,10 +63,10 @@ $session->query('SET quote_all_identifiers = on');
 $session->query('BEGIN');
 my $before = $session->query($state)->{out};
 installed('"My Schema"', 'within a transaction');
-is($session->query($state)->{out}, $before, 'within a transaction: settings are as before');
+is($session->query($state)->{out}, $before, 'within a transaction: installation changes no settings');
 $session->query('COMMIT');
-is($session->query(q{SELECT count(*) FROM clock_summary(duration => 0.2)})->{out}, '1', 'found by search_path');
-is($session->query($state)->{out}, $before, 'settings are as before');
+is($session->query(q{SELECT count(*) FROM clock_summary(duration => 0.2)})->{out}, '1', 'the functions are found by search_path');
+is($session->query($state)->{out}, $before, 'after the transaction, settings are unchanged');
 $session->query('RESET ALL');
 
 $session->query(q{SET search_path = "o'clock"});
@@ -96,15 +96,15 @@ $session->query(q{CREATE FUNCTION clock_mine() RETURNS integer LANGUAGE sql AS '
 $session->query(q{COMMENT ON FUNCTION clock_mine() IS 'like [clocktiming 1.0], but mine'});
 installed('shared', 'a first time');
 my $count = $session->query($ours)->{out};
-is($session->query(q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'shared'::regnamespace})->{out}, $count + 1, 'all are marked');
+is($session->query(q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'shared'::regnamespace})->{out}, $count + 1, 'the comments of all functions have the mark');
 $session->query(q{CREATE FUNCTION clock_gone() RETURNS integer LANGUAGE sql AS 'SELECT 1'});
 $session->query(q{COMMENT ON FUNCTION clock_gone() IS 'of an older version [clocktiming 0.9]'});
 $session->query('CREATE VIEW summary AS SELECT * FROM clock_summary()');
-refused($session, '2BP01', "clocktiming in schema shared cannot be replaced.*\nDETAIL:  view shared.summary depends on ", 'a view depends on it');
+refused($session, '2BP01', "clocktiming in schema shared cannot be replaced.*\nDETAIL:  view shared.summary depends on ", 'a view depends on a function');
 $session->query('DROP VIEW summary');
 installed('shared', 'a second time');
 is($session->query($ours)->{out}, $count, 'a second time: the same functions');
-is($session->query('SELECT clock_mine()')->{out}, '1', q{a second time: somebody else's function is still there});
+is($session->query('SELECT clock_mine()')->{out}, '1', q{a second time: a function of another owner remains});
 
 # Dump and restore into an empty database.
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
@@ -112,10 +112,10 @@ $node->command_ok([ 'pg_dump', '-n', 'shared', '-f', $dump, $node->connstr('post
 $node->safe_psql('postgres', 'CREATE DATABASE copy');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('copy') ], 'restore');
 my $copy = ClockSession->new($node, dbname => 'copy');
-is($copy->query($ours)->{out}, $count, 'restored: all are there');
-is($copy->query('SELECT count(*) FROM shared.clock_summary(duration => 0.2)')->{out}, '1', 'restored: they work');
+is($copy->query($ours)->{out}, $count, 'restored: all functions exist');
+is($copy->query('SELECT count(*) FROM shared.clock_summary(duration => 0.2)')->{out}, '1', 'restored: the functions work');
 $copy->query('SET search_path = shared');
-is(PortableEdition::install($copy)->{state}, '00000', 'restored: can be replaced');
+is(PortableEdition::install($copy)->{state}, '00000', 'restored: the functions can be replaced');
 $copy->quit;
 
 # Removes the functions by the statement in the script's comment.
@@ -125,7 +125,7 @@ $remove =~ s/'public'/'shared'/;
 $remove =~ s/;\z//;
 is($session->query($remove)->{state}, '00000', 'removed');
 is($session->query(q{SELECT string_agg(proname, ' ') FROM pg_proc WHERE pronamespace = 'shared'::regnamespace})->{out},
-	'clock_mine', q{removed: but for somebody else's});
+	'clock_mine', q{removed: functions of other owners remain});
 
 # A function of the same name that another role owns is not replaced.
 $session->query(q{CREATE FUNCTION clock_summary(source text, duration double precision) RETURNS integer LANGUAGE sql AS 'SELECT 1'});

@@ -38,8 +38,8 @@ $standby->start;
 my $reader = ClockSession->new($standby, user => 'regress_nobody');
 PortableEdition::all_work($reader, 'clock', 'on a standby');
 my $refused = PortableEdition::install($reader);
-is($refused->{state}, '25006', 'a standby is no place to install');
-like($refused->{err}, qr/cannot be installed on a standby.*\nHINT:  Install it on the primary/, 'as it says');
+is($refused->{state}, '25006', 'installation on a standby is refused');
+like($refused->{err}, qr/cannot be installed on a standby.*\nHINT:  Install it on the primary/, 'a hint says to install on the primary');
 $reader->quit;
 $standby->stop;
 

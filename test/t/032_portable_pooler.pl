@@ -61,7 +61,7 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 
 # Query for the state of a session. The function below executes it in each of the two pooled
 # sessions: while a client's transaction keeps one of them, another client's statement is executed
-# in the other one.
+# in the other session.
 my $is_like = q{SELECT (SELECT count(*) FROM pg_prepared_statements),
 	(SELECT count(*) FROM pg_cursors),
 	(SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings WHERE name NOT LIKE 'transaction%'),

@@ -32,7 +32,7 @@ append_to_file("$dir/next", $text =~ s/'\Q$version\E'/'$version.1'/gr);
 my $admin = ClockSession->new($node);
 my $refused = PortableEdition::install($admin, "$dir/this");
 is($refused->{state}, '55000', 'without pg_tle: refused');
-like($refused->{err}, qr/pg_tle is not installed in this database/, 'in words');
+like($refused->{err}, qr/pg_tle is not installed in this database/, 'the message says that pg_tle is not installed');
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_tle;
@@ -48,7 +48,7 @@ sub said
 	my $result = PortableEdition::install($admin, "$dir/$file");
 
 	is($result->{state}, '00000', "$what: done");
-	like($result->{err}, qr/^NOTICE:  clocktiming \Q$version\E $expected/, "$what: said");
+	like($result->{err}, qr/^NOTICE:  clocktiming \Q$version\E $expected/, "$what: with a notice");
 	return;
 }
 
@@ -72,7 +72,7 @@ PortableEdition::all_work($nobody, 'clock', 'with pg_tle');
 $nobody->quit;
 $admin->query('SET search_path = clock');
 $refused = PortableEdition::install($admin);
-is($refused->{state}, $name eq 'clocktiming' ? '42710' : '42723', 'the plain file is refused beside it');
+is($refused->{state}, $name eq 'clocktiming' ? '42710' : '42723', 'the plain file is refused beside the extension');
 $admin->query('RESET search_path');
 
 said('this', 'has been replaced in schema clock', 'the same version');
@@ -86,7 +86,7 @@ my $dump = "$dir/dump";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'dump');
 $node->safe_psql('postgres', 'CREATE DATABASE copy');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('copy') ], 'restore');
-is($node->safe_psql('copy', 'SELECT count(*) FROM clock.clock_summary(duration => 0.2)'), '1', 'restored: it works');
+is($node->safe_psql('copy', 'SELECT count(*) FROM clock.clock_summary(duration => 0.2)'), '1', 'restored: the functions work');
 
 is($admin->query("DROP EXTENSION $name")->{state}, '00000', 'dropped');
 is($admin->query("SELECT pgtle.uninstall_extension('$name')")->{state}, '00000', 'uninstalled');

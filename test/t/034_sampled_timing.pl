@@ -144,8 +144,8 @@ sub nodes_too_long
 	{
 		my $allowed = 0.00051 * ($plan->{'Actual Loops'} + $child->{'Actual Loops'});
 
-		# Two kinds of nodes are not compared with their parent. A node below Gather has the mean of
-		# the estimates of several processes. An asynchronous scan is timed by the server at all
+		# Two kinds of nodes are not compared with their parent. The times of a node below Gather
+		# are means over several processes. An asynchronous scan is timed by the server at all
 		# calls, but its Append only at some calls, and only some of these wait for the scan.
 		$bad .= "$child->{'Node Type'} in $plan->{'Node Type'}: $child->{'Actual Total Time'} x $child->{'Actual Loops'}\n"
 		  if $plan->{'Node Type'} !~ /^Gather/ && !$child->{'Async Capable'} && $child->{'Actual Total Time'} * $child->{'Actual Loops'} > $total + $allowed;
@@ -266,7 +266,7 @@ my @reading = (
 	[ 'SELECT count(*) FROM b AS x JOIN b AS y ON x.k = y.i AND y.i < 30', $nested ]);
 my @parallel = ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'SELECT k, count(*) FROM a GROUP BY k', 'SELECT * FROM a ORDER BY s');
 
-# Statements that write. %s is a table that each execution has for itself.
+# Statements that write. %s stands for a table that only one execution uses.
 my @writing = (
 	'INSERT INTO %s SELECT i, i FROM generate_series(1001, 1100) AS i',
 	'INSERT INTO %s SELECT i, i FROM generate_series(401, 600) AS i ON CONFLICT DO NOTHING',
@@ -312,7 +312,7 @@ auto_explain.log_min_duration = -1
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	if ($version >= 190000)
 	{
-		# Makes the server read the clock whose readings the library counts.
+		# Makes the server read the system clock, because only its readings are counted.
 		$node->append_conf('postgresql.conf', 'timing_clock_source = system');
 		$node->reload;
 	}
@@ -324,7 +324,7 @@ auto_explain.log_min_duration = -1
 	return;
 }
 
-# Checks what each value of the setting means for EXPLAIN and for auto_explain.
+# Checks the effect of each value of the setting on EXPLAIN and on auto_explain.
 sub values_are_obeyed
 {
 	my $query = 'SELECT count(*) FROM a';
@@ -339,8 +339,8 @@ sub values_are_obeyed
 		sampled($value);
 		$s->query($settings);
 		$text = explained('ANALYZE', $query);
-		is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), $value eq 'on' ? 1 : 0, "$libraries: $value: EXPLAIN says it") or diag $text;
-		unlike($text, qr/^ +Clock:/m, "$libraries: $value: and no more");
+		is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), $value eq 'on' ? 1 : 0, "$libraries: $value: EXPLAIN prints the sampling interval") or diag $text;
+		unlike($text, qr/^ +Clock:/m, "$libraries: $value: and no margins");
 		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+(?:\.00)? loops=1\)/g), 2, "$libraries: $value: times in EXPLAIN");
 		$by_explain = readings("EXPLAIN ANALYZE $query");
 		$s->query($logged);
@@ -358,7 +358,7 @@ sub values_are_obeyed
 		check_times($plan->{Plan}, "$libraries: $value: log") if $value ne 'off';
 		# TIMING OFF and auto_explain.log_timing = off still turn off all timing.
 		$s->query($settings);
-		unlike(explained('ANALYZE, TIMING OFF', $query), qr/actual time|Clock/, "$libraries: $value: no times where none are wanted");
+		unlike(explained('ANALYZE, TIMING OFF', $query), qr/actual time|Clock/, "$libraries: $value: no times with TIMING OFF");
 		unlike(explained('COSTS', $query), qr/actual|Clock/, "$libraries: $value: EXPLAIN alone");
 	}
 
@@ -366,29 +366,29 @@ sub values_are_obeyed
 	sampled('auto_explain');
 	$s->query($logged);
 	my $result = $s->query("EXPLAIN ANALYZE $query");
-	unlike($result->{out}, qr/Clock/, "$libraries: EXPLAIN beside auto_explain is not sampled if only auto_explain is to be");
+	unlike($result->{out}, qr/Clock/, "$libraries: EXPLAIN beside auto_explain is not sampled if sampled_timing = auto_explain");
 	my @plans = logged_plans($result->{err});
-	is(scalar(@plans), 1, "$libraries: and is logged");
+	is(scalar(@plans), 1, "$libraries: and its plan is logged");
 	sampled('on');
 	$result = $s->query("EXPLAIN ANALYZE $query");
 	like($result->{out}, qr/^Time: /m, "$libraries: EXPLAIN beside auto_explain is sampled");
 	my ($in_log) = map { $_->{Plan}{'Actual Total Time'} } logged_plans($result->{err});
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
-	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
+	is(sprintf('%.3f', $in_log), $in_output, "$libraries: EXPLAIN and auto_explain print the same time");
 
 	# Executions that are expected to be short are timed by the server's timers, until one of them
 	# has taken long.
-	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function of more rows than is thought");
+	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function that returns more rows than the planner expects");
 	my $misjudged = 'SELECT count(*) FROM more(200000)';
 	foreach my $time ('first', 'second')
 	{
 		my $n = readings($misjudged);
 
-		$time eq 'first' ? cmp_ok($n, '>', 400_000, "$libraries: the $time execution of it is timed by the server")
-		  : cmp_ok($n, '<', 200_000, "$libraries: the $time execution of it is sampled");
+		$time eq 'first' ? cmp_ok($n, '>', 400_000, "$libraries: its $time execution is timed by the server")
+		  : cmp_ok($n, '<', 200_000, "$libraries: its $time execution is sampled");
 	}
 	my $short = readings('SELECT i FROM a LIMIT 3');
-	is(readings('SELECT i FROM a LIMIT 3'), $short, "$libraries: a short one is timed by the server each time");
+	is(readings('SELECT i FROM a LIMIT 3'), $short, "$libraries: each execution of a short query is timed by the server");
 	$s->query('DROP FUNCTION more');
 	$s->query($settings);
 
@@ -398,8 +398,8 @@ sub values_are_obeyed
 		is($s->query("SET clocktiming.sampled_timing = $word->[0]; SHOW clocktiming.sampled_timing")->{out}, $word->[1], "$libraries: $word->[0]");
 	}
 	$result = $s->query('SET clocktiming.sampled_timing = maybe');
-	is($result->{state}, '22023', "$libraries: no such value");
-	like($result->{err}, qr/^HINT:  Available values: off, auto_explain, on\./m, "$libraries: no such value: hint");
+	is($result->{state}, '22023', "$libraries: an invalid value");
+	like($result->{err}, qr/^HINT:  Available values: off, auto_explain, on\./m, "$libraries: an invalid value: hint");
 	is($s->query('RESET clocktiming.sampled_timing; SHOW clocktiming.sampled_timing')->{out}, 'off', "$libraries: off by default");
 	return;
 }
@@ -452,7 +452,7 @@ sub figures_are_exact
 		}
 		same_parallel($explained{on}, $explained{off}, "$libraries: parallel: $query");
 		same_parallel($logged{on}, $logged{off}, "$libraries: parallel, auto_explain: $query");
-		is($s->query('SHOW clocktiming.worker_timing')->{out}, '', "$libraries: parallel: workers are told no more: $query");
+		is($s->query('SHOW clocktiming.worker_timing')->{out}, '', "$libraries: parallel: worker_timing is reset: $query");
 	}
 	$s->query("RESET ALL; $settings");
 	return;
@@ -504,7 +504,7 @@ sub writes_are_exact
 		if ($query =~ /^(INSERT|UPDATE)/)
 		{
 			is(scalar(@{ $explained{on}{Triggers} }), 1, "$libraries: EXPLAIN: $query: the trigger");
-			cmp_ok($explained{on}{Triggers}[0]{Time}, '>', 0, "$libraries: EXPLAIN: $query: is timed");
+			cmp_ok($explained{on}{Triggers}[0]{Time}, '>', 0, "$libraries: EXPLAIN: $query: the trigger is timed");
 			cmp_ok($logged{auto_explain}[-1]{Triggers}[0]{Time}, '>', 0, "$libraries: auto_explain: $query: its trigger is timed");
 		}
 		$s->query($settings);
@@ -595,7 +595,7 @@ sub ends_well
 						END\$do\$});
 					is($result->{state}, '00000', "$libraries: caught error: $what") or diag $result->{err};
 					is(scalar(grep { $_->{'Query Text'} =~ /^SELECT count\(\*\) FROM a *$/ && $_->{Plan}{'Actual Rows'} == 1 } logged_plans($result->{err})),
-						3, "$libraries: caught error: $what: the others are logged") or diag $result->{err};
+						3, "$libraries: caught error: $what: the statements of the handler are logged") or diag $result->{err};
 				}
 				else
 				{
@@ -616,9 +616,9 @@ sub ends_well
 	$s->query("$logged BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; DECLARE d CURSOR FOR SELECT 1 / (i - 3) FROM b; FETCH 3 FROM c; SAVEPOINT s");
 	is($s->query('FETCH 5 FROM d')->{state}, '22012', "$libraries: a cursor fails");
 	my $result = $s->query('ROLLBACK TO s; FETCH 2 FROM c; CLOSE c; COMMIT');
-	is($result->{out}, "4|4\n5|5", "$libraries: and another one goes on");
+	is($result->{out}, "4|4\n5|5", "$libraries: and another cursor continues");
 	my ($plan) = logged_plans($result->{err});
-	is($plan->{Plan}{'Actual Rows'}, 5, "$libraries: and has its rows in the log");
+	is($plan->{Plan}{'Actual Rows'}, 5, "$libraries: and its rows are logged");
 	$s->query("RESET ALL; $settings $serial");
 	sampled('on');
 	as_before('cursors that fail');
@@ -634,7 +634,7 @@ sub ends_well
 	return;
 }
 
-# Checks kinds of EXPLAIN statements and what they print.
+# Checks the output of several kinds of EXPLAIN statements.
 sub statements_and_formats
 {
 	my $query = 'SELECT b.k, count(*) FROM a JOIN b USING (i) WHERE a.k < 50 GROUP BY b.k ORDER BY b.k';
@@ -660,27 +660,27 @@ sub statements_and_formats
 
 			cmp_ok($nodes, '>=', 4, "$what: text: nodes");
 			is(scalar(() = $text =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self .*, \d+ of \d+ calls timed/mg), $printed ? $nodes : 0, "$what: text: margins") or diag $text;
-			is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), 1, "$what: text: it is said") or diag $text;
+			is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), 1, "$what: text: the sampling interval") or diag $text;
 			unlike($text, qr/WAL:/, "$what: text: nothing of WAL");
 
 			$decoded = eval { decode_json($json)->[0] };
 			ok($decoded, "$what: JSON") or diag $json;
-			is($decoded->{Clock}{Method}, 'sampling', "$what: JSON: it is said");
+			is($decoded->{Clock}{Method}, 'sampling', "$what: JSON: the method");
 			is(scalar(() = $json =~ /"Clock Total Margin": \d+\.\d{3},/g), $printed ? $nodes : 0, "$what: JSON: margins");
 			sampled('off');
 			$plain = decode_json(explained("ANALYZE, FORMAT JSON$extra", $query))->[0];
 			sampled('on');
-			is_deeply(figures($decoded), figures($plain), "$what: JSON: all else is the same") or diag $json;
+			is_deeply(figures($decoded), figures($plain), "$what: JSON: all other members are the same") or diag $json;
 
 			$printed = $margins eq 'on' && $margins_everywhere;
 			# A server may have been built without libxml.
 			is($s->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "$what: XML") if $has_xml;
 			is(scalar(() = $xml =~ /<Clock-Total-Margin>\d+\.\d{3}<\/Clock-Total-Margin>/g), $printed ? $nodes : 0, "$what: XML: margins");
-			like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>/, "$what: XML: it is said");
+			like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>/, "$what: XML: the method");
 
 			like($yaml, qr/\A(?:(?:  )*(?:- )?\w[\w\/ -]*: .*(?:\n|\z)|(?:  )*(?:- )"?[^:\n]*"?\n)+\z/, "$what: YAML") or diag $yaml;
 			is(scalar(() = $yaml =~ /^ +Clock Total Margin: \d+\.\d{3} *$/mg), $printed ? $nodes : 0, "$what: YAML: margins");
-			like($yaml, qr/^  Clock: *\n    Source: ".*"\n    Method: "sampling"\n/m, "$what: YAML: it is said");
+			like($yaml, qr/^  Clock: *\n    Source: ".*"\n    Method: "sampling"\n/m, "$what: YAML: the method");
 		}
 	}
 
@@ -689,7 +689,7 @@ sub statements_and_formats
 	my $json = explained('ANALYZE, VERBOSE, FORMAT JSON', 'SELECT * FROM a WHERE i % 2 = 0');
 	ok(eval { decode_json($json) }, "$libraries: margins of a parallel plan") or diag $json;
 	like($json, qr/"Clock Note": "mean of 3 processes/, "$libraries: margins of a parallel plan: of all processes");
-	like($json, qr/"Worker Number": 0/, "$libraries: margins of a parallel plan: and workers");
+	like($json, qr/"Worker Number": 0/, "$libraries: margins of a parallel plan: of each worker");
 	unlike($json, qr/"WAL/, "$libraries: margins of a parallel plan: nothing of WAL");
 	$s->query("$serial $logged");
 	$result = $s->query('EXPLAIN ANALYZE SELECT count(*) FROM a');
@@ -708,7 +708,7 @@ sub statements_and_formats
 		is(scalar(() = $text =~ /^Time: /mg), 1, "$libraries: $explained") or diag $text;
 		is(scalar(() = $text =~ /^ +Clock: total/mg), 1, "$libraries: $explained: margins");
 	}
-	is($s->query('SELECT count(*) FROM made; SELECT count(*) FROM made_view; DROP TABLE made; DROP MATERIALIZED VIEW made_view')->{out}, "5000\n5000", "$libraries: which make what they say");
+	is($s->query('SELECT count(*) FROM made; SELECT count(*) FROM made_view; DROP TABLE made; DROP MATERIALIZED VIEW made_view')->{out}, "5000\n5000", "$libraries: the explained statements have created their rows");
 	$s->query(q{
 		CREATE TABLE ruled (i integer);
 		INSERT INTO ruled VALUES (1), (2);
@@ -729,7 +729,7 @@ sub statements_and_formats
 		if ($version >= 180000)
 		{
 			is(scalar(() = $result->{out} =~ /^Time: /mg), 1, "$libraries: $execute") or diag $result->{out};
-			is($result->{err}, '', "$libraries: $execute: in the output alone");
+			is($result->{err}, '', "$libraries: $execute: no notice");
 		}
 		else
 		{
@@ -737,7 +737,7 @@ sub statements_and_formats
 			is(scalar(() = $result->{err} =~ /^NOTICE:  times of plan nodes are estimated by sampling$/mg), 1, "$libraries: $execute: a notice");
 		}
 		like($result->{out}, qr/actual time=\d/, "$libraries: $execute: has times");
-		is($s->query("EXPLAIN (ANALYZE, TIMING OFF) $execute")->{err}, '', "$libraries: $execute: nothing if there are none") if $execute !~ /TABLE/;
+		is($s->query("EXPLAIN (ANALYZE, TIMING OFF) $execute")->{err}, '', "$libraries: $execute: no notice with TIMING OFF") if $execute !~ /TABLE/;
 	}
 	$s->query('DROP TABLE made; SET client_min_messages = warning');
 
@@ -764,15 +764,15 @@ sub statements_and_formats
 			sampled($value);
 			$result = $s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a');
 			is($result->{err}, '', "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: no warning");
-			is(scalar(() = $result->{out} =~ /^Time: [^,]+, sampling 8, /mg), 1, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: has its way") or diag $result->{out};
+			is(scalar(() = $result->{out} =~ /^Time: [^,]+, sampling 8, /mg), 1, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: its sampling interval is used") or diag $result->{out};
 			is(scalar(() = $result->{out} =~ /^ +Clock: total/mg), 2, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: and margins");
 			$s->query('SET client_min_messages = log');
-			is(scalar(logged_plans($s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a')->{err})), 1, "$libraries: and is logged");
+			is(scalar(logged_plans($s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a')->{err})), 1, "$libraries: and the plan is logged");
 		}
 		sampled('off');
 		$result = $s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a');
 		like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect$/m, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = off: a warning");
-		like($result->{err}, qr/^HINT:  If it is auto_explain, set clocktiming\.sampled_timing to auto_explain\.$/m, "$libraries: which says what to do");
+		like($result->{err}, qr/^HINT:  If it is auto_explain, set clocktiming\.sampled_timing to auto_explain\.$/m, "$libraries: with a hint that names the setting");
 	}
 	$s->query("RESET ALL; $settings");
 	return;
@@ -787,7 +787,7 @@ sub measures_are_not_replaced
 	sampled('on');
 	is($s->query(q{SELECT bool_and(timed_calls = calls), count(*) FROM clock_explain('SELECT count(*) FROM a', method => 'full') WHERE node > 0})->{out}, 't|2', "$libraries: clock_explain, full: all calls are timed");
 	cmp_ok(readings(q{SELECT clock_explain('SELECT count(*) FROM a', method => 'full')}), '>', 2 * $rows, "$libraries: clock_explain, full: by the server");
-	cmp_ok(readings(q{SELECT clock_explain('SELECT count(*) FROM a')}), '<', $rows, "$libraries: clock_explain: and otherwise not");
+	cmp_ok(readings(q{SELECT clock_explain('SELECT count(*) FROM a')}), '<', $rows, "$libraries: clock_explain by sampling: few readings of the clock");
 	cmp_ok(readings('CALL clock_executor_overhead(20000, duration => 0.5)'), '>', 2 * $rows, "$libraries: clock_executor_overhead has the server time");
 	cmp_ok(readings(q{SELECT clock_query_overhead('SELECT count(*) FROM a', 0.5)}), '>', 2 * $rows, "$libraries: clock_query_overhead has the server time");
 	return;
@@ -842,12 +842,12 @@ sub for_everybody
 	$own->start;
 	$own->safe_psql('postgres', 'CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; CREATE TABLE secret AS TABLE a; CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 	$t = ClockSession->new($own, user => 'regress_ordinary');
-	is($t->query('SET clocktiming.sampled_timing = on')->{state}, '00000', 'the setting may be there before the library');
-	unlike($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/Clock/, 'and has no effect then');
-	is($t->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'anybody may load it');
-	is($t->query('SHOW clocktiming.sampled_timing')->{out}, 'on', 'the setting is taken over');
-	like($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/^Time: /m, 'and has an effect');
-	is($t->query('EXPLAIN ANALYZE SELECT count(*) FROM secret')->{state}, '42501', 'but gives no privilege');
+	is($t->query('SET clocktiming.sampled_timing = on')->{state}, '00000', 'the setting can be set before the library is loaded');
+	unlike($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/Clock/, 'and has no effect until then');
+	is($t->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'any role may load the library');
+	is($t->query('SHOW clocktiming.sampled_timing')->{out}, 'on', 'the library keeps the value of the setting');
+	like($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/^Time: /m, 'the setting has an effect after LOAD');
+	is($t->query('EXPLAIN ANALYZE SELECT count(*) FROM secret')->{state}, '42501', 'but the setting grants no privilege');
 	$t->quit;
 	$own->stop;
 	return;

@@ -36,7 +36,7 @@ $node->safe_psql(
 	GRANT SELECT ON t TO regress_other;
 });
 
-# Settings with which every execution is timed, whatever that costs.
+# Settings that make clocktiming time every execution, whatever the overhead.
 my $on = q{SET clocktiming.track = on; SET clocktiming.track_everything = on; };
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
@@ -93,11 +93,11 @@ for (1 .. 10)
 	reset_all();
 	query($on . $scan x 20);
 }
-is($shares, 't', 'their shares');
+is($shares, 't', 'the shares of the nodes add up to about 100 %');
 
 $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
-	'0|t|t|t', 'one that fails is counted apart');
+	'0|t|t|t', 'an execution that fails is counted separately');
 
 # A partition that is pruned at the start of an execution is a node of the plan, too.
 query(q{
@@ -121,7 +121,7 @@ is( query(
 query($on . 'SELECT i, (SELECT max(u.i) FROM t u WHERE u.i < t.i) FROM t WHERE EXISTS (SELECT FROM part WHERE part.i = 3 OR random() < 2) AND i = 7');
 like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
 	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
-	'the order is that of EXPLAIN');
+	'nodes have the order of EXPLAIN');
 
 # Returns depth, type and relation of the nodes, in the order of EXPLAIN.
 sub listed_by_explain
@@ -182,8 +182,8 @@ foreach my $list (qw(clock_plan_stats clock_node_stats clock_plan_stats() clock_
 	like(as('regress_monitor', $users)->{out}, qr/,regress_other$|^regress_other,/, "a role that monitors sees all: $list");
 }
 query('ALTER ROLE regress_other RESET ALL');
-like(as('regress_other', 'SELECT clock_stats_reset()')->{err}, qr/permission denied/, 'nobody but the owner resets');
-like(as('regress_other', 'SELECT clock_stats_snapshot()')->{err}, qr/permission denied/, 'or takes snapshots');
+like(as('regress_other', 'SELECT clock_stats_reset()')->{err}, qr/permission denied/, 'only the owner may reset statistics');
+like(as('regress_other', 'SELECT clock_stats_snapshot()')->{err}, qr/permission denied/, 'an ordinary role may not take snapshots');
 
 # A restart
 my $all = q{SELECT dbid, userid, queryid, planid, executions, timed_executions, failed_executions, total_ms, mean_margin_ms, plan, first_seen, last_seen FROM clock_plan_stats ORDER BY 1, 2, 3, 4};
@@ -195,8 +195,8 @@ unlike(slurp_file($file), qr/secret-literal/, 'no literal is stored');
 my $good = slurp_file($file);
 $node->start;
 is(query($all), $before, 'plans come back after a restart');
-is(query($all_nodes), $before_nodes, 'and so do nodes');
-ok(!-e $file, 'the file is gone then');
+is(query($all_nodes), $before_nodes, 'nodes come back after a restart');
+ok(!-e $file, 'the server has removed the file');
 
 # Damaged files
 sub damaged
@@ -210,7 +210,7 @@ sub damaged
 	print $out $content;
 	close($out);
 	$node->start;
-	like(slurp_file($node->logfile, $offset), qr/LOG:  ignoring invalid data in file "pg_stat\/clocktiming\.stat"/, "$what: it says so");
+	like(slurp_file($node->logfile, $offset), qr/LOG:  ignoring invalid data in file "pg_stat\/clocktiming\.stat"/, "$what: the log reports invalid data");
 	is(query('SELECT count(*) FROM clock_plan_stats'), '0', "$what: statistics start anew");
 	return;
 }
@@ -219,7 +219,7 @@ substr($flipped, length($good) / 2, 1) ^= "\x10";
 damaged('a flipped bit',       $flipped);
 damaged('a file cut short',    substr($good, 0, length($good) - 100));
 damaged('an empty file',       '');
-damaged('a file of something', 'x' x 10000);
+damaged('a file of other data', 'x' x 10000);
 
 # Crashes
 my $session = ClockSession->new($node);
@@ -229,7 +229,7 @@ kill 9, $session->pid;
 $session->quit;
 ok($node->wait_for_log(qr/database system is ready to accept connections/, $offset), 'after kill -9 of a backend the server is there again');
 query($on . $scan);
-cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
+cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts executions');
 
 # An immediate shutdown while other sessions add to the statistics
 my ($load_out, $load_err) = ('', '');
@@ -237,29 +237,29 @@ my $load_script = $node->basedir . '/load.sql';
 append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
 my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 5, '-T', 600, '-f', $load_script, '-h', $node->host, '-p', $node->port, 'postgres' ],
 	'>', \$load_out, '2>', \$load_err);
-ok($node->poll_query_until('postgres', q{SELECT coalesce(sum(executions) > 100, false) FROM clock_plan_stats}), 'others add');
+ok($node->poll_query_until('postgres', q{SELECT coalesce(sum(executions) > 100, false) FROM clock_plan_stats}), 'other sessions add to the statistics');
 $node->stop('immediate');
 $load->finish;
 $node->start;
 query($on . $scan);
-cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
+cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'executions are counted after an immediate shutdown, too');
 # An immediate shutdown while no session adds: nothing is lost.
 my $kept = query('SELECT count(*) FROM clock_plan_stats');
 $node->stop('immediate');
 $node->start;
-is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'one that meets nobody who adds loses nothing');
+is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'an immediate shutdown without concurrent sessions loses nothing');
 
 # Reset of all statistics, and of a part of them
 reset_all();
-is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
-is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'of nothing there is no snapshot');
-is(query('SELECT count(*) FROM clock_node_snapshots'), '0', 'and none is stored');
+is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset removes all statistics');
+is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'without statistics, there is no snapshot');
+is(query('SELECT count(*) FROM clock_node_snapshots'), '0', 'and no snapshot is stored');
 query($on . $scan . 'SELECT i FROM t WHERE i = 5;');
 query(q{SELECT clock_stats_reset(queryid => (SELECT queryid FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'))});
-is(query(q{SELECT bool_or(plan LIKE '%Seq Scan on t'), bool_or(plan LIKE 'Index%Scan using t_i on t') FROM clock_plan_stats}), 'f|t', 'or a query');
+is(query(q{SELECT bool_or(plan LIKE '%Seq Scan on t'), bool_or(plan LIKE 'Index%Scan using t_i on t') FROM clock_plan_stats}), 'f|t', 'a reset of one query removes only its statistics');
 query(q{SELECT clock_stats_reset(userid => 4711)});
 query(q{SELECT clock_stats_reset(queryid => NULL)});
-is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans, or of null, forgets none');
+is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'a reset of a user without plans, or of null, removes nothing');
 
 # A plan that has become slower. The new version sleeps far longer than a busy machine could delay
 # the old one.
@@ -272,12 +272,12 @@ query('CREATE OR REPLACE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE
 query($on . 'SELECT work(i) FROM one;' x 10);
 is( query(q{SELECT change, node, node_type, relation, difference_ms > 0, p_value < 0.05 FROM clock_node_changes() ORDER BY node}),
 	"slower|0|whole plan||t|t\nslower|1|Seq Scan|one|t|t",
-	'what sleeps longer is found');
-is(query(q{SELECT bool_and(before_timed > 1 AND after_timed > 1) FROM clock_node_changes(confidence => 90)}), 't', 'by executions before and after');
+	'a node that sleeps longer is found');
+is(query(q{SELECT bool_and(before_timed > 1 AND after_timed > 1) FROM clock_node_changes(confidence => 90)}), 't', 'changes are based on timed executions before and after');
 foreach my $wrong (0, 0.95, 100, -1, "'NaN'", 'NULL')
 {
 	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM clock_node_changes(confidence => $wrong)");
-	like($err, qr/22023.*confidence must be/s, "no confidence: $wrong");
+	like($err, qr/22023.*confidence must be/s, "invalid confidence: $wrong");
 }
 my (undef, undef, $err) = $node->psql('postgres', q{SELECT * FROM clock_node_changes('2000-01-01')});
 like($err, qr/no snapshot.*clock_stats_snapshot/s, 'no snapshot so old');
@@ -292,9 +292,9 @@ is( query(
 		JOIN clock_plan_stats a USING (queryid, planid) JOIN clock_plan_stats b ON b.planid = before_planid AND b.queryid = c.queryid
 		WHERE change = 'other plan'}),
 	'other plan|t|t',
-	'a query that has another plan is found');
-is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
-is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
+	'a query whose plan has changed is found');
+is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'a member of pg_monitor sees the change, too');
+is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'a member of pg_monitor may take snapshots');
 
 # The identifier of a plan depends on names of relations and indexes, not on their OIDs.
 reset_all();
@@ -305,22 +305,22 @@ query('REINDEX INDEX CONCURRENTLY t_i');
 query($by_index);
 query('DROP INDEX t_i; CREATE INDEX t_i ON t (i)');
 query($by_index);
-is(query(q{SELECT count(*), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%t_i%'}), '1|3', 'an index that is built again');
-is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'}), '0', 'is no other plan');
+is(query(q{SELECT count(*), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%t_i%'}), '1|3', 'a rebuilt index does not change the plan identifier');
+is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'}), '0', 'a rebuilt index is not reported as another plan');
 query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
-is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
+is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'temporary tables of several sessions have the same plan identifier');
 
 # Only clock_stats_snapshot(), which members of pg_monitor may call, writes snapshots and deletes
 # old ones.
 foreach my $statement (q{INSERT INTO clock_node_snapshots SELECT 'infinity', dbid, userid, queryid, planid, node, depth, node_type, relation, index_name, first_seen, total_sums, self_sums FROM clock_node_snapshots},
 	q{UPDATE clock_node_snapshots SET taken_at = 'infinity'}, 'DELETE FROM clock_node_snapshots', 'TRUNCATE clock_node_snapshots')
 {
-	like(as('regress_monitor', $statement)->{err}, qr/permission denied for table clock_node_snapshots/, "nobody else: $statement");
+	like(as('regress_monitor', $statement)->{err}, qr/permission denied for table clock_node_snapshots/, "a member of pg_monitor may not execute: $statement");
 }
 my $times = 'SELECT count(DISTINCT taken_at) FROM clock_node_snapshots';
 cmp_ok(query($times), '>', 1, 'snapshots of some times');
 as('regress_monitor', q{SELECT clock_stats_snapshot(keep => '0')});
-is(query($times), '1', 'of which only the latest is kept');
+is(query($times), '1', 'only the latest snapshot is kept');
 
 # Snapshots are never copied. The owner of a database can dump it without them, and no publication
 # includes them.
@@ -328,10 +328,10 @@ query($_) foreach 'CREATE ROLE regress_owner LOGIN', 'CREATE DATABASE owned OWNE
 $node->safe_psql('owned', 'CREATE EXTENSION clocktiming; SELECT clock_stats_snapshot()');
 my $dump = $node->basedir . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-U', 'regress_owner', '-f', $dump, 'owned' ], 'the owner dumps the database');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'which is restored');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'the dump is restored');
 is($node->safe_psql($_->[0], $times), $_->[1], "snapshots in the database $_->[0]") foreach [ 'owned', '1' ], [ 'restored', '0' ];
 $node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES');
-is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables has none');
+is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables does not include snapshots');
 query("DROP DATABASE $_") foreach qw(owned restored);
 
 # Many sessions with many plans. All executions are counted as long as shared memory is free. When
@@ -359,9 +359,9 @@ foreach my $max (100, 6000)
 	is(query(q{SELECT m ->> 'evicted_plans_total' <> '0', m ->> 'kept_plans' = (SELECT count(*)::text FROM clock_plan_stats),
 			extract(epoch FROM now()) - (m ->> 'plans_reset_timestamp_seconds')::float8 BETWEEN 0 AND 86400
 			FROM (SELECT jsonb_object_agg(substr(name, 10), value) AS m FROM clock_metrics WHERE name ~ 'plans') AS metrics}),
-		($max == 100 ? 't' : 'f') . '|t|t', 'it says whether plans were given up');
+		($max == 100 ? 't' : 'f') . '|t|t', 'metrics say whether plans were evicted');
 	next if $max == 100;
-	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
+	is_about(1500, 'no execution is lost', executions('%Seq Scan on p%'));
 }
 
 # A file with more plans than fit into memory. The server reads those with the longest total time.

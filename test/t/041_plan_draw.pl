@@ -63,9 +63,9 @@ my $n = 20000;
 query("SELECT repeats('SELECT count(*) FROM a', $n)");
 my %short = known('a');
 cmp_ok($short{timed}, '>', 1, 'some of many short executions are timed');
-cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
-cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
-is($short{failed}, 0, 'none has failed');
+cmp_ok($short{timed}, '<', $n / 4, 'and only few short executions are timed');
+cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "the estimated number of executions is right") or diag explain \%short;
+is($short{failed}, 0, 'no execution has failed');
 
 # A new session begins with the sampling rate that earlier sessions have determined for the query.
 query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
@@ -79,8 +79,8 @@ $node->reload;
 query("SELECT repeats('SELECT pg_sleep(0.1) FROM b LIMIT 1', 8)");
 my %long = known('b');
 is($long{executions}, 8, 'long executions are counted') or diag explain \%long;
-is($long{timed}, 8, 'since all of them are timed');
-is($long{margin}, 0, 'exactly');
+is($long{timed}, 8, 'all long executions are timed');
+is($long{margin}, 0, 'so their number has no margin');
 
 # The mean duration of short executions must not include the cost of timing, and no cost may be
 # subtracted twice. Hence it is between the shortest and the longest duration in pg_stat_statements.
@@ -98,10 +98,10 @@ SKIP:
 
 # Executions that fail
 query('SELECT clock_stats_reset()');
-is(query("SELECT repeats('SELECT 1 / (i - 20) FROM a', 3000)"), 3000, 'what fails each time');
+is(query("SELECT repeats('SELECT 1 / (i - 20) FROM a', 3000)"), 3000, 'a statement that fails each time');
 my $failed = query(q{SELECT sum(failed_executions) FROM clock_plan_stats});
-cmp_ok($failed, '>', 1000, 'is estimated as well');
-cmp_ok($failed, '<', 9000, 'and not more than there was');
+cmp_ok($failed, '>', 1000, 'the number of failed executions is estimated');
+cmp_ok($failed, '<', 9000, 'and the estimate is less than three times the true number');
 
 # Cursors, whose executions may be continued, end early, or never begin
 query('SELECT clock_stats_reset()');
@@ -114,7 +114,7 @@ foreach my $statements (
 {
 	is($s->query("BEGIN; $statements")->{state}, '00000', $statements);
 }
-is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
+is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is closed early has not failed');
 
 # Cursors that fail between two fetches, and cursors that end without an error
 $s->query('SET clocktiming.track_everything = on');
@@ -151,7 +151,7 @@ is( query(q{SELECT string_agg(plan || ' ' || executions, ',' ORDER BY plan COLLA
 		FROM (SELECT regexp_replace(plan, '.* on q_', '') AS plan, sum(executions) AS executions FROM clock_plan_stats WHERE plan LIKE '%Scan on q!_%' ESCAPE '!' GROUP BY 1) AS p}),
 	'atomic 2,ctas 1,cursor 1,into 1,off 1,view 2',
 	'executions without a query id are counted');
-is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'under an id of their plan');
+is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'an execution without a query id has an id derived from its plan');
 $s->query('RESET clocktiming.track_everything');
 
 # The settings change within statements that may be timed.
@@ -170,7 +170,7 @@ $s->query(q{
 is($s->query('SELECT 1')->{out}, 1, 'switched on and off within statements');
 $s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET clocktiming.track = off; FETCH ALL FROM c; COMMIT});
 $s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET LOCAL clocktiming.track = on; FETCH 10 FROM c; ROLLBACK});
-is($s->query('SELECT 2')->{out}, 2, 'and between parts of one');
+is($s->query('SELECT 2')->{out}, 2, 'and between two fetches of a cursor');
 $s->quit;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 

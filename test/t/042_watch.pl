@@ -65,15 +65,15 @@ sub events { my ($what) = @_; return query("SELECT count(*) FROM clock_events WH
 my $ours = q{what NOT IN ('stolen time', 'resume') AND CASE WHEN what = 'cost' THEN greatest(split_part(before, ' ', 1)::float, split_part(after, ' ', 1)::float) > 1000 ELSE true END};
 my $told = 0;
 
-# Checks that, two intervals after a fault, there is exactly one new event, of this kind, which
-# fulfils a condition about its values.
+# Checks that, two whole intervals after a fault, there is exactly one new event, that its kind is
+# $what, and that its values fulfil $condition.
 sub is_one_event
 {
 	my ($fault, $what, $condition) = @_;
 
 	intervals(3);
 	is(query("SELECT string_agg(what, ' ') FROM (SELECT what FROM clock_events WHERE $ours OFFSET $told) e"), $what, "$fault: one event, within two intervals");
-	is(query("SELECT $condition FROM clock_events WHERE what = '$what' ORDER BY at DESC LIMIT 1"), 't', "with what was before and after")
+	is(query("SELECT $condition FROM clock_events WHERE what = '$what' ORDER BY at DESC LIMIT 1"), 't', "$fault: values before and after the fault")
 	  or diag(query("SELECT * FROM clock_events"));
 	$told = query("SELECT count(*) FROM clock_events WHERE $ours");
 	return;
@@ -87,7 +87,7 @@ sub is_ended
 
 	wait_for("SELECT bool_and(ended_at >= at) FROM clock_events WHERE what = '$what' AND $ours", "$fault: ends");
 	intervals(1);
-	is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'and is no other event')
+	is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'the end of a fault is no event')
 	  or diag(query("SELECT * FROM clock_events"));
 	return;
 }
@@ -95,9 +95,9 @@ sub is_ended
 wait_for(q{SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0 AND cold_ns > 0 AND source = 'system'}, 'the clock is watched');
 intervals(12);
 is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a correct clock') or diag(query("SELECT * FROM clock_events"));
-is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'its rate, and a sample');
-is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'which functions take');
-is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
+is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'the history has a rate and a sample');
+is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'clock_summary() accepts samples of the history');
+is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'clock_merge() accepts samples of the history');
 # On a busy machine, the worker may write its latest interval late. Until then, more than 10 % of the
 # period were not watched.
 wait_for(q{SELECT trusted AND verdict = 'to be believed' FROM clock_trust(clock_timestamp() - interval '3 s')}, 'timings can be believed');
@@ -114,14 +114,14 @@ sub raw { return ClockShim::raw_ns(); }
 my $ahead = ClockShim::ahead_ns();
 $shim->write(PID, worker(), 0, $ahead);
 intervals(5);
-is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event when drift_clock.c replaces the clock') or diag(query("SELECT * FROM clock_events"));
 
 # A reading takes ten times longer. If load of the machine has disturbed the intervals before, the
 # worker needs more than two intervals to detect this, so the test first waits for the event.
 $shim->write(SLOW, 3000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
-is(query(q{SELECT trusted, spoilt_by FROM clock_trust(clock_timestamp() - interval '0.2 s')}), 'f|{cost}', 'as long as it costs more, timings are spoilt');
+is(query(q{SELECT trusted, spoilt_by FROM clock_trust(clock_timestamp() - interval '0.2 s')}), 'f|{cost}', 'timings are spoilt while a reading costs more');
 $shim->write(SLOW, 0);
 is_ended('10 times slower', 'cost');
 
@@ -141,18 +141,19 @@ $shim->write(AHEAD, $ahead -= 2 * S);
 is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
 is_ended('a step back', 'backward step');
 
-# The clock stands still for a while and then remains behind. The worker observes the clock every
-# 0.1 s or less often. If the clock stands still for more than five observations, the event is of
-# the kind "rate"; for fewer than four, "lag"; in between, one of the two kinds, but not both.
+# The clock stands still for $looks tenths of a second and then remains behind. The worker observes
+# the clock every 0.1 s or less often. A standstill of fewer than four observations is an event of
+# the kind "lag", one of more than five is of the kind "rate". In between, either kind is possible,
+# but not both.
 foreach my $looks (2.5, 4.5, 5.5, 6.5, 7.5, 20)
 {
 	my $ns = $looks * S / 10;
-	my $fault = "stands still for $looks looks";
+	my $fault = "stands still for $looks tenths of a second";
 
 	$shim->write(AHEAD, $ahead + $ns, 0, raw() + S / 2, 0, $ns);
 	wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", "$fault: an event");
 	my $what = query("SELECT what FROM clock_events WHERE $ours ORDER BY at DESC LIMIT 1");
-	like($what, $looks < 4 ? qr/^lag$/ : $looks > 10 ? qr/^rate$/ : qr/^(?:lag|rate)$/, 'which is what it is');
+	like($what, $looks < 4 ? qr/^lag$/ : $looks > 10 ? qr/^rate$/ : qr/^(?:lag|rate)$/, 'the kind of the event');
 	is_one_event($fault, $what, $what eq 'rate' ? q{after = '-1000000.0 ppm'} : "abs(split_part(after, ' ', 1)::float - $ns) < 1e7");
 	is_ended($fault, $what);
 	$shim->write(AHEAD, $ahead -= $ns, 0, 0, 0, 0);
@@ -162,24 +163,24 @@ write_file('current_clocksource', 'hpet');
 is_one_event('another clock source of the kernel', 'kernel clock source', q{before = 'tsc' AND after = 'hpet' AND ended_at IS NULL});
 write_file('current_clocksource', 'tsc');
 is_ended('another clock source of the kernel', 'kernel clock source');
-like(slurp_file($node->logfile), qr/LOG:  clock event: kernel clock source, from tsc to hpet\n.*DETAIL:.*\n.*HINT:/, 'and one message in the log');
+like(slurp_file($node->logfile), qr/LOG:  clock event: kernel clock source, from tsc to hpet\n.*DETAIL:.*\n.*HINT:/, 'the event is logged');
 
 unlink("$directory/current_clocksource") or die $!;
 intervals(2);
-is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'what cannot be read has not changed') or diag(query("SELECT * FROM clock_events"));
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'a clock source that cannot be read causes no event') or diag(query("SELECT * FROM clock_events"));
 write_file('current_clocksource', 'tsc');
 
 write_file('synchronised', 0);
 is_one_event('lost synchronisation', 'synchronisation', q{before = 'synchronised' AND after = 'not synchronised' AND ended_at IS NULL});
-is(query(q{SELECT synchronised OR sync_error_us <> 16e6 FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1}), 'f', 'which is in the history');
+is(query(q{SELECT synchronised OR sync_error_us <> 16e6 FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1}), 'f', 'lost synchronisation is in the history');
 write_file('synchronised', 1);
 is_ended('lost synchronisation', 'synchronisation');
 
 my $resumed = q{SELECT count(*) FILTER (WHERE after = 'suspended for 100 s' AND ended_at = at) || ' of ' || count(*) FROM clock_events WHERE what = 'resume'};
 write_file('suspended', 100);
-wait_for("SELECT ($resumed) = '1 of 1'", 'a machine that was suspended: one event, which is over');
+wait_for("SELECT ($resumed) = '1 of 1'", 'a machine that was suspended: one event, which has ended');
 intervals(2);
-is(query($resumed), '1 of 1', 'and no other');
+is(query($resumed), '1 of 1', 'a suspension causes no second event');
 
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
@@ -200,13 +201,13 @@ tick(0) for 1 .. 3;
 my $stolen = events('stolen time');
 tick(2000) for 1 .. 6;
 is(events('stolen time'), $stolen + 1, 'stolen time is one event');
-is(query(q{SELECT split_part(after, ' ', 1)::float >= 10 AND ended_at IS NULL FROM clock_events WHERE what = 'stolen time' ORDER BY at DESC LIMIT 1}), 't', 'which goes on');
+is(query(q{SELECT split_part(after, ' ', 1)::float >= 10 AND ended_at IS NULL FROM clock_events WHERE what = 'stolen time' ORDER BY at DESC LIMIT 1}), 't', 'the event of stolen time has not ended');
 for (1 .. 60)
 {
 	tick(0);
 	last if query(q{SELECT ended_at IS NOT NULL FROM clock_events WHERE what = 'stolen time' ORDER BY at DESC LIMIT 1}) eq 't';
 }
-is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'and ends');
+is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'the event of stolen time ends');
 
 # The clock of one CPU is ahead. For a process that moves to this CPU or from it, the clock steps.
 SKIP:
@@ -216,12 +217,12 @@ SKIP:
 	$shim->write(PID, 0);
 	$skewed->write(0, $cpu, 300_000_000);
 	intervals(3);
-	is(query(q{SELECT count(*), bool_and(substring(after from 'at least (\d+) ns')::bigint BETWEEN 100000000 AND 300000000) FROM clock_events WHERE what = 'CPU skew'}), '1|t', 'a CPU with a clock of its own');
-	is(query(q{SELECT max(cpu_skew_ns) BETWEEN 100000000 AND 300000000 FROM clock_history}), 't', 'is in the history');
+	is(query(q{SELECT count(*), bool_and(substring(after from 'at least (\d+) ns')::bigint BETWEEN 100000000 AND 300000000) FROM clock_events WHERE what = 'CPU skew'}), '1|t', 'a CPU whose clock is ahead: one event');
+	is(query(q{SELECT max(cpu_skew_ns) BETWEEN 100000000 AND 300000000 FROM clock_history}), 't', 'the skew is in the history');
 	$skewed->write(1, 0);
-	wait_for(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'CPU skew'}, 'and ends');
+	wait_for(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'CPU skew'}, 'the event of the skew ends');
 	my $allowed = qr/^Cpus_allowed_list:.*$/m;
-	is((slurp_file('/proc/' . worker() . '/status') =~ /($allowed)/)[0], (slurp_file('/proc/self/status') =~ /($allowed)/)[0], 'and may run on all CPUs');
+	is((slurp_file('/proc/' . worker() . '/status') =~ /($allowed)/)[0], (slurp_file('/proc/self/status') =~ /($allowed)/)[0], 'the worker may still run on all CPUs');
 }
 
 is(query('SELECT count(*) FROM clock_history WHERE sample::text::clock_sample::text <> sample::text'), '0', 'all samples can be read again');
@@ -229,11 +230,11 @@ is(query('SELECT count(*) FROM clock_history WHERE sample::text::clock_sample::t
 # clock_trust()
 is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - interval '1 hour')}), 'f|t', 'timings of that time are spoilt');
 is(query(q{SELECT trusted IS NULL, watched_percent FROM clock_trust(now() - interval '3 days', now() - interval '2 days')}), 't|0', 'nothing is known of a time when nobody watched');
-is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nor of none');
+is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nothing is known of an empty period');
 
 # Privileges to see events
-is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => [ '-U', 'regress_monitor' ]), 0, 'who monitors sees events');
-isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'others do not');
+is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => [ '-U', 'regress_monitor' ]), 0, 'a member of pg_monitor sees events');
+isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'an ordinary role does not see the history');
 
 my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
@@ -266,7 +267,7 @@ is(lost(), '', 'events survive the end of the worker');
 $pid = worker();
 kill('TERM', $pid);
 wait_for_restart($pid);
-is(lost(), '', 'which is started again also if it was told to end');
+is(lost(), '', 'events survive SIGTERM of the worker, which is started again');
 intervals(2);
 
 # The disk is full.
@@ -274,8 +275,8 @@ symlink('/dev/full', "$file.tmp") or die $!;
 my $complete = slurp_file($file);
 write_file('current_clocksource', 'acpi_pm');
 my $offset = $node->wait_for_log(qr/could not write file "pg_stat\/clocktiming\.watch\.tmp": No space left on device/);
-is(slurp_file($file) eq $complete, 1, 'a full disk: the file is that of before');
-is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'and the worker goes on');
+is(slurp_file($file) eq $complete, 1, 'a full disk: the file is unchanged');
+is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'a full disk: the worker continues');
 
 # All processes are killed. The server reads the last complete file.
 $pid = worker();
@@ -284,19 +285,19 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { last if !kill(0, $pi
 ok(!kill(0, $pid), 'the worker does not outlive the server');
 start();
 is(lost(), '', 'kill -9 of the server: events survive');
-is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'and so does the history');
+is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'kill -9 of the server: the history survives');
 
 # The server restarts while an event is ongoing.
 intervals(2);
 $shim->write(PID, worker(), 0, $ahead, 0, 0.3 * S, -5_000_000);
-wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'lags that go on');
+wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'a lag that has not ended');
 my ($intervals, $lagging) = split /\|/, query(q{SELECT sum(intervals), clock_timestamp() FROM clock_history WHERE per = 'hour'});
 $node->stop;
 start();
 is(lost(), '', 'events survive a restart');
 is(query(qq{SELECT sum(intervals) >= $intervals FROM clock_history WHERE per = 'hour'}), 't', 'and so do all intervals');
-wait_for(q{SELECT count(*) = 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'and an event that went on ends');
-is(query(qq{SELECT max(ended_at) > '$lagging' FROM clock_events WHERE what = 'lag'}), 't', 'not before it was seen to go on');
+wait_for(q{SELECT count(*) = 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'an event that was ongoing at the restart ends');
+is(query(qq{SELECT max(ended_at) > '$lagging' FROM clock_events WHERE what = 'lag'}), 't', 'the event ends after the time at which it was seen to be ongoing');
 intervals(2);
 
 # A standby watches its clock, too.
@@ -315,9 +316,9 @@ sysseek($fh, 5000, 0);
 syswrite($fh, 'x' x 100);
 close($fh);
 start();
-is(events('rate'), '0', 'a file that is broken is not read');
-like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/clocktiming\.watch"/, 'and reported');
-like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
+is(events('rate'), '0', 'a damaged file is not read');
+like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/clocktiming\.watch"/, 'a damaged file is reported');
+like(slurp_file("$file.invalid"), qr/x{100}/, 'a damaged file is kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
 # A text in the file has no terminator, although the checksum is correct.
@@ -343,7 +344,7 @@ print $fh $content, pack('V', crc32c($content));
 close($fh);
 start();
 is(query(q{SELECT count(*) FROM clock_history WHERE boot_id ~ 'x'}), '0', 'a file with a text that does not end is not read');
-like(slurp_file("$file.invalid"), qr/x{200}/, 'but kept');
+like(slurp_file("$file.invalid"), qr/x{200}/, 'a file with a text that does not end is kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew, again');
 
 # timing_clock_source makes the server read the TSC, and later the system clock again.
@@ -354,13 +355,13 @@ SKIP:
 	intervals(2);
 	$node->append_conf('postgresql.conf', 'timing_clock_source = tsc');
 	$node->reload;
-	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND before = 'system' AND after = 'rdtsc' AND ended_at IS NULL}, 'the server takes the TSC');
+	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND before = 'system' AND after = 'rdtsc' AND ended_at IS NULL}, 'the server reads the TSC: an event');
 	intervals(12);
-	is(query(q{SELECT bool_and(warm_ns > 0 AND abs(rate_ppm) < 100 AND assumed_rate_ppm IS NOT NULL) FROM clock_history WHERE source = 'rdtsc'}), 't', 'which is watched');
+	is(query(q{SELECT bool_and(warm_ns > 0 AND abs(rate_ppm) < 100 AND assumed_rate_ppm IS NOT NULL) FROM clock_history WHERE source = 'rdtsc'}), 't', 'the TSC is watched');
 	$node->append_conf('postgresql.conf', 'timing_clock_source = system');
 	$node->reload;
-	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND ended_at > at}, 'and the system clock again');
-	is(query(q{SELECT string_agg(what, ' ') FROM clock_events WHERE what IN ('clock source', 'cost', 'rate', 'warp', 'lag', 'backward step')}), 'clock source', 'which is one event') or diag(query('SELECT * FROM clock_events'));
+	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND ended_at > at}, 'the server reads the system clock again: the event ends');
+	is(query(q{SELECT string_agg(what, ' ') FROM clock_events WHERE what IN ('clock source', 'cost', 'rate', 'warp', 'lag', 'backward step')}), 'clock source', 'switching to the TSC and back is one event') or diag(query('SELECT * FROM clock_events'));
 }
 $node->stop;
 

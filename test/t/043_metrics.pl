@@ -35,9 +35,9 @@ sub value
 
 # Without a worker
 query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
-is(query('SELECT string_agg(name, $$,$$ ORDER BY name) FROM clock_metrics'), 'pg_clock_source_info,pg_clock_watched', 'without the worker there is what is known without measuring');
-is(query('SELECT ' . value('watched')), '0', 'and that nobody watches');
-like(query('SELECT clock_metrics_text()'), qr/^pg_clock_watched 0\n/m, 'as text, too');
+is(query('SELECT string_agg(name, $$,$$ ORDER BY name) FROM clock_metrics'), 'pg_clock_source_info,pg_clock_watched', 'without the worker, only metrics that need no measurement exist');
+is(query('SELECT ' . value('watched')), '0', 'without the worker, the clock is not watched');
+like(query('SELECT clock_metrics_text()'), qr/^pg_clock_watched 0\n/m, 'the text says that the clock is not watched');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.max_overhead = 100");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
@@ -46,7 +46,7 @@ is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms\nmax_worker_processes = 0");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'without a slot for the worker nobody watches');
-like(slurp_file($node->logfile), qr/WARNING:  clocktiming does not watch the clocks.*\n.*HINT:  Raise max_worker_processes/, 'which the log says');
+like(slurp_file($node->logfile), qr/WARNING:  clocktiming does not watch the clocks.*\n.*HINT:  Raise max_worker_processes/, 'the log reports the missing slot');
 foreach my $sql ('SELECT * FROM clock_history', 'SELECT * FROM clock_events', 'SELECT * FROM clock_trust(now())')
 {
 	my (undef, undef, $err) = $node->psql('postgres', $sql);
@@ -61,7 +61,7 @@ wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
 is(query(q{SELECT string_agg(DISTINCT name, E'\n' ORDER BY name) FROM clock_metrics WHERE name !~ 'sync|stolen|node_self'}), join("\n", sort map { "pg_clock_$_" }
 	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice kept_plans evicted_plans_total plans_reset_timestamp_seconds)), 'metrics');
 is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each has one type and help, and different labels');
-is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'counters are called so');
+is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'names of counters end in _total, and no metric is NULL');
 is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h.warm_ns BETWEEN 0.01 AND 100 FROM clock_history h ORDER BY at DESC LIMIT 1}), 't', 'the cost is in seconds');
 is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
 is(query(q{SELECT count(*) FROM clock_metrics m WHERE name = 'pg_clock_events_total' AND value <> (SELECT count(*) FROM clock_events e WHERE e.what = m.labels ->> 'what')}), '0', 'events are those of clock_events');
@@ -92,11 +92,11 @@ my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
 # In the interval in which the clock became fast, it was fast only for a part of the time. So the
 # test waits for the next interval.
-wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'by 0.001');
-is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
+wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'the rate error is 0.001');
+is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'another check is still ok');
 $ahead += gained();
 $shim->write(RATE, 0, $ahead);
-wait_for("SELECT $rate = 0 AND $drift = 0 AND " . value('events_total', what => 'rate') . ' = 1', 'it is right again');
+wait_for("SELECT $rate = 0 AND $drift = 0 AND " . value('events_total', what => 'rate') . ' = 1', 'the clock has the right rate again');
 counters_only_grow('after an event');
 $shim->write(AHEAD, $ahead - 1_000_000_000);
 wait_for('SELECT ' . value('lags_total') . ' + ' . value('backward_steps_total') . q{ > 0
@@ -121,12 +121,12 @@ query('ALTER ROLE regress_other SET clocktiming.track = on');
 query(q{SELECT count(*) FROM generate_series(1, 1000)}, extra_params => [ '-U', 'regress_other' ]);
 is(query(q{SELECT count(*), count(*) FILTER (WHERE s.node IS NOT NULL) FROM (SELECT labels ->> 'queryid' AS queryid, labels ->> 'planid' AS planid, labels ->> 'node' AS node, value FROM clock_metrics WHERE name ~ 'node_self') m
 	LEFT JOIN (SELECT * FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),
-	'10|10', 'the ten nodes that have taken most');
+	'10|10', 'the ten nodes with the longest self times');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE labels::text ~ '4711|literal'}), '0', 'without literals');
 query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_metrics(text) TO regress_other');
-is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'who may not see others\' plans sees his own');
+is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'an ordinary role sees only its own plans');
 query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_metrics(text) FROM regress_other');
-is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
+is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'a member of pg_monitor sees all plans');
 
 # Each line of the text corresponds to a row of the view. Names that users have chosen are escaped.
 foreach my $format (qw(prometheus openmetrics))
@@ -134,7 +134,7 @@ foreach my $format (qw(prometheus openmetrics))
 	my $open = $format eq 'openmetrics';
 	my ($family, %types, @samples, @wrong);
 	my @lines = split /\n/, query("SELECT clock_metrics_text('$format')");
-	is(pop @lines, '# EOF', 'the text ends as it should') if $open;
+	is(pop @lines, '# EOF', 'the text ends with the EOF line') if $open;
 	foreach my $line (@lines)
 	{
 		if ($line =~ /^# TYPE (\w+) (gauge|counter)$/) { push @wrong, $line if $types{$1}; $types{ $family = $1 } = $2; }
@@ -148,7 +148,7 @@ foreach my $format (qw(prometheus openmetrics))
 		}
 		else { push @wrong, $line; }
 	}
-	is(join("\n", @wrong), '', "each line is as $format has it");
+	is(join("\n", @wrong), '', "each line conforms to $format");
 	is(scalar(@samples), query('SELECT count(*) FROM clock_metrics'), 'and there are as many samples as in the view');
 	like(join("\n", @lines), qr/relation="a\\\\\\"b\\nc"/, 'a name with a backslash, a quote and a new line');
 }
@@ -174,7 +174,7 @@ lint('postgres', 'the text');
 
 # Privileges, and many calls at the same time
 isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_metrics('prometheus')});
-is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
+is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'a member of pg_monitor may call clock_metrics_text()');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
 append_to_file($script, "SELECT clock_metrics_text();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
@@ -199,14 +199,14 @@ foreach my $database (qw(utf8 sql_ascii latin1 win1252))
 	$node->safe_psql($database, 'CREATE EXTENSION clocktiming');
 	my $text = $node->safe_psql($database, 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]);
 	ok(utf8::decode(my $copy = $text), "$database: the text is UTF-8");
-	is(scalar(() = $text =~ /datname="d[^"]/g) > 0, 1, 'with names of which nobody knows the encoding');
+	is(scalar(() = $text =~ /datname="d[^"]/g) > 0, 1, 'with names in an unknown encoding');
 	my %labels;
 	$labels{$_}++ foreach $text =~ /^(\w+\{.*\}) /mg;
 	is(join("\n", grep { $labels{$_} > 1 } keys %labels), '', 'and no two samples have the same labels');
 	is(scalar(keys %{ { map { $_ => 1 } $text =~ /datname="(d[^"a-c]*)"/g } }), 3, 'three databases have three names');
 	lint($database, $database);
 }
-like($node->safe_psql('utf8', 'SELECT clock_metrics_text()'), qr/datname="latin1".*usename="regress_\\\\xE9"/, 'a byte that is not valid is shown as such');
+like($node->safe_psql('utf8', 'SELECT clock_metrics_text()'), qr/datname="latin1".*usename="regress_\\\\xE9"/, 'an invalid byte is shown in hexadecimal');
 $node->stop;
 
 done_testing();

@@ -33,8 +33,8 @@ sub check_form
 	unlike($html, qr{<script|src=|href="(?!#)|url\(|\@import}i, "$name: no script, and nothing from elsewhere");
 	my %ids;
 	$ids{$_}++ foreach $html =~ / id="([^"]+)"/g;
-	is(join(' ', grep { $ids{$_} != 1 } sort keys %ids), '', "$name: each id is one element's");
-	is(join(' ', grep { !$ids{$_} } $html =~ /(?:href="#|aria-labelledby=")([^"]+)"/g), '', "$name: what is referred to is there");
+	is(join(' ', grep { $ids{$_} != 1 } sort keys %ids), '', "$name: no two elements have the same id");
+	is(join(' ', grep { !$ids{$_} } $html =~ /(?:href="#|aria-labelledby=")([^"]+)"/g), '', "$name: the targets of all references exist");
 	if ($has_xml)
 	{
 		my $quoted = $html =~ s/'/''/gr;
@@ -53,14 +53,14 @@ sub check_form
 
 # Without a history
 my $html = check_form(page(), 'no worker');
-like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which has no verdict');
-like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
-like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
+like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'the page has no verdict');
+like($html, qr{<code>clocktiming\.watch = on</code>}, '... and names the setting to change');
+like($html, qr{<h1>Clocks of main</h1>}, '... and names the cluster');
 
 # The server accepts any value for a setting of a library that is not loaded. The page shows this
 # value.
 (my $quoted_evil = $evil) =~ s/'/''/g;
-like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'which is text');
+like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'the value is escaped');
 
 # With the worker and with statistics of plans
 $node->append_conf('postgresql.conf', qq{
@@ -76,7 +76,7 @@ $html = check_form(page(), 'the first intervals');
 like($html, qr{<strong>not (?:known: the clock was watched for [0-9.]+ % of the period</strong>.*Look again tomorrow|to be believed: .*Do not trust times)}s, 'a verdict, and what to do');
 like($html, qr{<table class="h">}, 'a histogram');
 like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
-like($html, qr{<p>There are no plan statistics\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and what has to be done for them');
+like($html, qr{<p>There are no plan statistics\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and the statement that enables them');
 
 my $table = '"' . ($evil =~ s/"/""/gr) . '"';
 my $long = 'a_relation_whose_name_has_no_spaces_and_sixty_three_characters';
@@ -91,8 +91,8 @@ $html = check_form(page(), 'statistics of plans');
 my @expected = split /\n/, query(q{SELECT self_ms::numeric(20,3) FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 10});
 is(scalar(@expected), 2, 'two plan nodes');
 is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expected), 'with the times of the view');
-like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
-like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
+like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is escaped');
+like($html, qr{Seq Scan on <b>$long</b>}, 'a long table name is complete');
 
 # Of many plan nodes, the page shows only the ten with the longest self times.
 my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
@@ -102,16 +102,16 @@ my $log_offset = -s $node->logfile;
 query($spilled . 'SELECT clock_page()');
 unlike(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'with many plan nodes it writes no temporary file');
 query($spilled . 'SELECT count(*) FROM clock_node_stats');
-like(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'as the view does');
+like(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'the view writes a temporary file');
 is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_node_stats(3)}),
 	query(q{SELECT string_agg(self_ms::text, ' ' ORDER BY self_ms DESC) FROM (SELECT self_ms FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 3) w}),
 	'the worst nodes');
-is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
+is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'numbers of nodes for several limits');
 query('SELECT clock_stats_reset()');
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT * FROM $table");
 
-is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
-isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
+is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'a member of pg_monitor may call clock_page()');
+isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'an ordinary role may not call clock_page()');
 
 # Replaces the views by an artificial history of 400 days with a pause, and by many kinds of events.
 query(q{
@@ -142,7 +142,7 @@ query(q{
 my $quoted = $evil =~ s/'/''/gr;
 query(qq{UPDATE list_history SET hypervisor = '$quoted'; UPDATE list_events SET after = '$quoted' WHERE after = 'EVIL'; UPDATE list_events SET evidence = '$quoted' WHERE evidence = 'EVIL'});
 my $full = $html = check_form(page(), 'a full history');
-is(() = $html =~ /\Q$escaped\E/g, 1 + 1 + 2, 'all of it is text: table, hypervisor and events');
+is(() = $html =~ /\Q$escaped\E/g, 1 + 1 + 2, 'all values are escaped: table, hypervisor and events');
 
 # The page shows the values of the views.
 is(($html =~ m{<section class="v (\w+)"})[0], 'bad', 'the verdict');
@@ -180,8 +180,8 @@ is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day
 # event of 20 hours ago is at 16 %. In the chart of 400 days, an event of 200 days ago is at 50 %.
 my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
 like("@at", qr/^1 16\.\d 3 50\.0 2 75\.0 1 99\.8$/, '... where they happened');
-is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');
-is(() = $html =~ m{<b>goes on</b>}g, 1, 'one goes on');
+is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'events are listed');
+is(() = $html =~ m{<b>goes on</b>}g, 1, 'one event is ongoing');
 my $reading = query(q{SELECT trim_scale(2 * warm_ns::numeric) FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1});
 like($html, qr{at least \Q$reading\E ms for a million}, 'what timing costs');
 my %impact = map { split /\|/ } split /\n/, query('SELECT replace(setting, $$_$$, $$_<wbr/>$$), value FROM clock_impact() WHERE value IS NOT NULL');
@@ -201,7 +201,7 @@ query(q{DELETE FROM list_history WHERE per = 'hour' OR at < (SELECT max(at) FROM
 query(q{UPDATE list_history SET source = 'system', cold_ns = NULL, warm_ns = NULL, rate_ppm = NULL, stolen_percent = NULL, off_cpu_percent = NULL, synchronised = NULL, sync_offset_us = NULL, sync_error_us = NULL,
 	kernel_clock_source = NULL, boot_id = NULL, hypervisor = NULL, processor = NULL, cpus = NULL});
 $html = check_form(page(), 'one row of nulls');
-like($html, qr{<dt>hypervisor</dt><dd><i>not known</i></dd>}, 'what is not known is said not to be');
+like($html, qr{<dt>hypervisor</dt><dd><i>not known</i></dd>}, 'unknown values are marked as not known');
 like($html, qr{The latest 50 of 73\.}, 'many events');
 is(() = $html =~ /<tr id="e/g, 50, '... are listed in part');
 query('TRUNCATE list_history, list_events');

@@ -41,13 +41,13 @@ query(q{SELECT citus_set_coordinator_host('127.0.0.1', } . $node->port . q{); SE
 ok($_->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0'), 'the clock is watched') foreach $node, $worker;
 
 is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and(result::jsonb ? 'verdict') FROM run_command_on_all_nodes($$SELECT to_jsonb(t) FROM clock_trust(now() - interval '1 hour') t$$)}), '2 true true', 'the verdict of a node is one value');
-is(query(q{SELECT bool_and(success) || ' ' || bool_and((result::jsonb ->> 'readings')::bigint > 0) FROM run_command_on_all_nodes($$SELECT clock_measure('system', 0.01)$$)}), 'true true', 'so is a run');
+is(query(q{SELECT bool_and(success) || ' ' || bool_and((result::jsonb ->> 'readings')::bigint > 0) FROM run_command_on_all_nodes($$SELECT clock_measure('system', 0.01)$$)}), 'true true', 'a run of clock_measure() is one value');
 
 query(q{CREATE TABLE samples (id integer, sample clock_sample); SELECT create_distributed_table('samples', 'id', shard_count => 4)});
 query(q{INSERT INTO samples SELECT i, s FROM clock_measure('system', 0.01) AS s, generate_series(1, 40) AS i});
 is(query("SELECT (clock_merge(sample)::jsonb ->> 'readings')::bigint FROM samples"), query("SELECT sum((sample::jsonb ->> 'readings')::bigint) FROM samples"), 'samples on shards are merged, all of them');
 
-like(query("SET citus.explain_all_tasks = off; EXPLAIN (VERBOSE, COSTS OFF) SELECT clock_merge(sample) FROM samples"), qr/Query: SELECT [^\n]*worker_partial_agg\([^\n]*clock_merge/, 'on the shards');
+like(query("SET citus.explain_all_tasks = off; EXPLAIN (VERBOSE, COSTS OFF) SELECT clock_merge(sample) FROM samples"), qr/Query: SELECT [^\n]*worker_partial_agg\([^\n]*clock_merge/, 'the shards execute a part of clock_merge()');
 $_->stop foreach $node, $worker;
 
 done_testing();

@@ -82,17 +82,17 @@ package Pool
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
 my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
 
-# Connects the next client after a client has ended. It must get the same server connection, without
-# the settings and prepared statements of the previous client.
+# Connects the next client after a client has ended. This client must get the same server
+# connection, without the settings and prepared statements of the previous client.
 sub next_client
 {
 	my ($pool, $mode, $pid, $what) = @_;
 	my $s = ClockSession->new($pool, dbname => $mode);
 	my $text;
 
-	is($s->pid, $pid, "$mode pooling, $what: another client gets the same server process");
+	is($s->pid, $pid, "$mode pooling, $what: the next client has the same server process");
 	is($s->query('SELECT current_setting(n) FROM unnest(ARRAY[$$clocktiming.sampled_timing$$, $$clocktiming.show_margins$$]) AS n; SELECT count(*) FROM pg_prepared_statements')->{out},
-		"off\noff\n0", "$mode pooling, $what: and nothing of the other's");
+		"off\noff\n0", "$mode pooling, $what: no settings or prepared statements of the previous client");
 	$text = $s->query("EXPLAIN ANALYZE $query")->{out};
 	like($text, qr/Seq Scan on a .*actual time=.*rows=5000(\.00)? loops=1\)/, "$mode pooling, $what: its plans");
 	unlike($text, qr/Time: [^,]+, sampling|Clock/, "$mode pooling, $what: are not sampled");
@@ -212,7 +212,7 @@ SKIP:
 		CREATE FOREIGN TABLE f (i integer, k integer) SERVER loopback OPTIONS (table_name 'a', use_remote_estimate 'true')});
 	my $text = $node->safe_psql('postgres', q{SET clocktiming.sampled_timing = on; EXPLAIN ANALYZE SELECT * FROM f WHERE k < 25 AND i + random() * 0 > 0});
 	like($text, qr/^Foreign Scan on f .*actual time=\S+ rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling/ms, 'postgres_fdw: the foreign scan');
-	like(slurp_file($node->logfile, $offset), qr/plan:\n\tQuery Text: DECLARE .*\n(?:\t.*\n)*?\tSeq Scan on .*a .*actual time=\S+ rows=5000(\.00)? loops=1\)\n/, 'postgres_fdw: and what it has executed there');
+	like(slurp_file($node->logfile, $offset), qr/plan:\n\tQuery Text: DECLARE .*\n(?:\t.*\n)*?\tSeq Scan on .*a .*actual time=\S+ rows=5000(\.00)? loops=1\)\n/, 'postgres_fdw: the remote query');
 }
 
 # pgTAP, in a session whose plans are sampled
@@ -246,7 +246,7 @@ SKIP:
 		$server->safe_psql('postgres', 'SELECT cron.unschedule(jobid) FROM cron.job');
 		is($server->safe_psql('postgres', q{SELECT DISTINCT command ~ 'explain', status FROM cron.job_run_details WHERE status IN ('succeeded', 'failed') ORDER BY 1}), "f|succeeded\nt|failed", "pg_cron, $how: and ended as they should")
 		  or diag $server->safe_psql('postgres', 'SELECT command, status, return_message FROM cron.job_run_details');
-		like($server->safe_psql('postgres', q{SELECT DISTINCT return_message FROM cron.job_run_details WHERE command ~ 'explain' AND status = 'failed'}), qr/division by zero/, "pg_cron, $how: with the error that there was");
+		like($server->safe_psql('postgres', q{SELECT DISTINCT return_message FROM cron.job_run_details WHERE command ~ 'explain' AND status = 'failed'}), qr/division by zero/, "pg_cron, $how: with the error of the query");
 		is($server->safe_psql('postgres', 'SELECT count(*) > 0, bool_and(s.readings > 0) FROM runs, clock_summary(run) AS s'), 't|t', "pg_cron, $how: runs of a clock are stored");
 		is($server->safe_psql('postgres', q{SELECT count(*) > 0 FROM clock_node_snapshots WHERE relation = 'a'}), 't', "pg_cron, $how: so are statistics of plans");
 	}

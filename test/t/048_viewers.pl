@@ -179,7 +179,7 @@ sub keep
 	my ($name, $source) = @_;
 	my $expected = expected($source);
 
-	cmp_ok($expected->{nodes} =~ tr/\n//, '>=', 1, "$name: more than a node") or diag $source;
+	cmp_ok($expected->{nodes} =~ tr/\n//, '>=', 1, "$name: more than one node") or diag $source;
 	push @plans, { name => $name, source => $source, expected => $expected };
 	return;
 }
@@ -403,7 +403,7 @@ SKIP:
 		foreach my $as (qw(json html))
 		{
 			ok(IPC::Run::run([ $pgbadger, @options, '-x', $as, '-o', "$report.$as", "$new/$log{$log}" ], '<', \undef, '>', \$out, '2>', \$err), "pgBadger, $log, $as");
-			is($err, '', "pgBadger, $log, $as: without a word");
+			is($err, '', "pgBadger, $log, $as: no messages");
 		}
 		my $html = slurp_file("$report.html");
 		my $all = decode_json(slurp_file("$report.json"))->{normalyzed_info}{postgres};
@@ -424,9 +424,9 @@ SKIP:
 			is($found{$alias}{ms} + 0, $duration{$alias} + 0, "pgBadger, $log, $alias: duration");
 			is(join("\n", $found{$alias}{query} =~ /(actual time=\S+ rows=\S+ loops=\d+|"Actual (?:Startup Time|Total Time|Rows|Loops)": [\d.]+)/g), join("\n", @figures),
 				"pgBadger, $log, $alias: times, rows and loops of its nodes");
-			cmp_ok(scalar(@figures), '>=', 4, "pgBadger, $log, $alias: which are some");
+			cmp_ok(scalar(@figures), '>=', 4, "pgBadger, $log, $alias: at least four figures");
 			my ($by_server) = map { s/[\d.]+|server/N/gr } $found{ $alias =~ s/.*_/server_/r }{query};
-			is($found{$alias}{query} =~ s/[\d.]+|sampled|margins|server/N/gr, $by_server, "pgBadger, $log, $alias: like the server's own");
+			is($found{$alias}{query} =~ s/[\d.]+|sampled|margins|server/N/gr, $by_server, "pgBadger, $log, $alias: as without clocktiming, except for figures");
 			like($html, qr/AS<?[^>]*>?\s+$alias/, "pgBadger, $log, $alias: in the report");
 		}
 	}

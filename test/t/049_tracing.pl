@@ -114,7 +114,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	if ($order eq 'before clocktiming') { like($result->{err}, $replaced, "$order: a warning"); }
 	else { unlike($result->{err}, $replaced, "$order: no warning where the module's functions are replaced"); }
 	unlike($result->{out}, qr/never executed/, "$order: nodes were executed");
-	like($result->{out}, qr/^ *->  .*Scan .*\(actual time=(?!0\.000\.\.0\.000)/m, "$order: and timed");
+	like($result->{out}, qr/^ *->  .*Scan .*\(actual time=(?!0\.000\.\.0\.000)/m, "$order: nodes were timed");
 	$session->query('SET node_tracer.mode = wrap');
 	$result = $session->query($explain);
 	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
@@ -169,7 +169,7 @@ foreach my $sampled ('off', 'on')
 				$result = $session->query("$explain $undisturbed");
 				$session->query('SET node_tracer.explain = off');
 				is(nodes($result->{out}), $expected, "$what: explained before it ends");
-				is(nodes($session->query('SELECT explained()')->{out}), $expected, "$what: what the other extension saw then");
+				is(nodes($session->query('SELECT explained()')->{out}), $expected, "$what: rows and loops that the other extension saw");
 			}
 		}
 	}

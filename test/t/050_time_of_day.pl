@@ -44,12 +44,12 @@ sub is_sound
 	intervals(2);
 	is(query($events), ++$told, "$what: one event");
 	is(query(q{SELECT abs(substring(evidence FROM 'by ([0-9.]+) s')::float - } . abs($by) . q{) < 60, substring(evidence FROM 'set (\w+) by'), ended_at = at, at <= clock_timestamp(),
-		abs(extract(epoch FROM after::timestamptz - before::timestamptz) - } . "($by)) < 60 FROM clock_events WHERE what = 'time of day' OFFSET " . ($told - 1)), join('|', 't', $by < 0 ? 'back' : 'ahead', 't', 't', 't'), 'which says by how much')
+		abs(extract(epoch FROM after::timestamptz - before::timestamptz) - } . "($by)) < 60 FROM clock_events WHERE what = 'time of day' OFFSET " . ($told - 1)), join('|', 't', $by < 0 ? 'back' : 'ahead', 't', 't', 't'), 'the event says by how much the time was set')
 	  or diag(query('SELECT * FROM clock_events'));
 	is(query('SELECT per, at FROM clock_history GROUP BY 1, 2 HAVING count(*) > 1'), '', 'no minute and no hour is there twice');
-	is(query('SELECT count(*) FROM clock_history WHERE at > clock_timestamp()'), '0', 'none of the future is shown');
-	is(query(q{SELECT (internal_clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
-	is(query(q{SELECT count(*) FROM clock_history WHERE watched_s > least(CASE per WHEN 'minute' THEN 60 ELSE 3600 END, extract(epoch FROM clock_timestamp() - at)) + 1}), '0', 'none was watched for longer than it has lasted')
+	is(query('SELECT count(*) FROM clock_history WHERE at > clock_timestamp()'), '0', 'no minute or hour in the future is shown');
+	is(query(q{SELECT (internal_clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'the latest state is not in the future');
+	is(query(q{SELECT count(*) FROM clock_history WHERE watched_s > least(CASE per WHEN 'minute' THEN 60 ELSE 3600 END, extract(epoch FROM clock_timestamp() - at)) + 1}), '0', 'no minute or hour was watched for longer than it has lasted')
 	  or diag(query('SELECT per, at, watched_s FROM clock_history ORDER BY 1, 2'));
 	is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'and the clock is watched');
 	return;
@@ -109,7 +109,7 @@ my $begun = q{SELECT at <= clock_timestamp() FROM clock_events WHERE what = 'syn
 $node->poll_query_until('postgres', $begun);
 set_by(-3600);
 is_sound('set back while an event goes on', -3600);
-is(query($begun), 't', 'which has not begun in the future');
+is(query($begun), 't', 'the ongoing event has not begun in the future');
 
 # The worker is stopped, and the time of day is set ahead. The worker must not be reported as late
 # at once.
@@ -127,7 +127,7 @@ kill('STOP', $worker);
 sleep(3);
 kill('CONT', $worker);
 intervals(2);
-cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
+cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'the time in which the worker was stopped was not watched');
 
 # Some minutes were watched while the time of day was a day ahead. After it is set back, these
 # minutes are in the future. Then the machine is restarted, and the time of day passes these minutes
@@ -142,8 +142,8 @@ write_file('boot_id', '22222222-2222-3333-4444-555555555555');
 set_by(90000);
 start();
 intervals(2);
-is(query($watched), '0', 'nor was it when it has come');
-is(query($events), $told, 'that time goes on is no event');
+is(query($watched), '0', 'that day was not watched when it has come, either');
+is(query($events), $told, 'the normal passage of time is no event');
 $node->stop;
 write_file('boot_id', '33333333-2222-3333-4444-555555555555');
 set_by(-600);

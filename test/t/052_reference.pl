@@ -51,11 +51,11 @@ foreach (@relations)
 	$section .= join '', map { $reference =~ /^### View $_\n(.*?)^##/ms } $section =~ /`(clock_\w+)`/g;
 	$missing{"$name: $_"} = 1 foreach grep { $section !~ /`$_`/ } split /,/, $columns;
 }
-is(join(', ', sort keys %missing), '', 'the manual has them all');
+is(join(', ', sort keys %missing), '', 'the manual describes all functions, views, arguments and columns');
 $function{$_} = 1 foreach rows("SELECT proname $members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid");
-is(join(', ', grep { !$function{$_} } sort keys %{ { map { $_ => 1 } $reference =~ /\b(clock_\w+)\(/g } }), '', 'and no function that is not there');
+is(join(', ', grep { !$function{$_} } sort keys %{ { map { $_ => 1 } $reference =~ /\b(clock_\w+)\(/g } }), '', 'the manual describes no function that does not exist');
 my %relation = map { (split /\|/)[0] => 1 } @relations;
-is(join(', ', grep { !$relation{$_} } map { split /, /, $_ } $reference =~ /^### Views? (.*)$/mg), '', 'nor a view');
+is(join(', ', grep { !$relation{$_} } map { split /, /, $_ } $reference =~ /^### Views? (.*)$/mg), '', 'the manual describes no view that does not exist');
 
 # Settings, and the words of the manual for their contexts
 my %who = (postmaster => 'at server start', sighup => 'reload', superuser => 'superusers may', user => 'anybody may');
@@ -70,7 +70,7 @@ foreach (rows(q{SELECT name, current_setting(name), context FROM pg_settings WHE
 	like($said, qr/default `?\Q$default\E`?(?![.\w])/, "$name: default $default");
 	like($said, qr/\Q$who{$context}\E/, "$name: who may set it");
 }
-is(join(', ', grep { !$setting{$_} && (rows("SELECT current_setting('$_', true) IS NULL"))[0] eq 't' } sort keys %{ { map { $_ => 1 } $reference =~ /`(clocktiming\.\w+)/g } }), '', 'no setting that is not there');
+is(join(', ', grep { !$setting{$_} && (rows("SELECT current_setting('$_', true) IS NULL"))[0] eq 't' } sort keys %{ { map { $_ => 1 } $reference =~ /`(clocktiming\.\w+)/g } }), '', 'the manual describes no setting that does not exist');
 
 $node->stop;
 done_testing();

@@ -69,7 +69,7 @@ sub update_is_right
 
 	make('newer', $to);
 	make_older($from);
-	is(join("\n", differences($to)), '', "$from to $to: what $to is");
+	is(join("\n", differences($to)), '', "$from to $to: identical to a new $to");
 	is(query('updated', $values), query('older', $values), "$from to $to: stored values");
 	return;
 }

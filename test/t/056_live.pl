@@ -1,7 +1,7 @@
 
 # clock_running shows the correct counters of running queries. A query waits for an advisory lock at
 # a certain row, so the counters that must be shown are known. When a query has ended, in whatever
-# way, nothing of it is shown.
+# way, clock_running no longer shows the query.
 
 use strict;
 use warnings;
@@ -42,9 +42,9 @@ shows('a statement in a function', 'SELECT caller()', [ '1|Aggregate|1|0|running
 shows('a statement that modifies rows', 'BEGIN; UPDATE a SET k = hold(i, 20); ROLLBACK', [ '0|Update|1|0|running', '0|  Seq Scan|1|19|running' ]);
 $session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; MOVE 100 IN c');
 shows('a cursor', 'FETCH 250 FROM c', ['0|Seq Scan|1|299|running']);
-is(query("SELECT state || rows $rows"), 'running350', 'and between two fetches');
+is(query("SELECT state || rows $rows"), 'running350', 'a cursor between two fetches');
 $session->query('COMMIT');
-is(query("SELECT count(*) $rows"), 0, 'and nothing when the cursor is closed');
+is(query("SELECT count(*) $rows"), 0, 'no rows after the cursor is closed');
 
 # Condition: either progress is shown or the reason why it is unknown, for example because the
 # planner expected fewer rows.
@@ -62,14 +62,14 @@ while_waiting('SELECT hold(count(*), 100000) FROM big', sub {
 });
 $session->query('SET enable_material = off');
 while_waiting('SELECT hold(g, 3), s.* FROM generate_series(1, 5) g, LATERAL (SELECT count(*) FROM big WHERE i > g OFFSET 0) s', sub {
-	is(query("SELECT rows $rows AND relation = 'big'"), 100000 * 3 - 6, 'and of each rescan');
+	is(query("SELECT rows $rows AND relation = 'big'"), 100000 * 3 - 6, 'rows of the workers of each rescan');
 });
 while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
-	like(query("SELECT bool_and(rows < 100000), max(workers) > 0, bool_and(calls >= rows) $rows AND relation = 'big'"), qr/^t\|t\|t$/, 'and those that are at work');
+	like(query("SELECT bool_and(rows < 100000), max(workers) > 0, bool_and(calls >= rows) $rows AND relation = 'big'"), qr/^t\|t\|t$/, 'workers that are running');
 	like(query("SELECT node_type, state $rows AND busiest"), qr/^ +(?:Parallel Seq Scan|Partial Aggregate)\|running$/, 'the busiest node is not Gather');
 	is(query("SELECT bool_or(share_percent IS NOT NULL) FILTER (WHERE node_type ~ 'Gather'), round(sum(share_percent)) $rows"), 'f|100', 'shares without that of Gather');
 });
-is(query("SELECT count(*) $rows"), 0, 'nothing of them remains');
+is(query("SELECT count(*) $rows"), 0, 'no rows of parallel queries remain');
 $session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
 
 # Privileges, the plan as text, metrics, and the other columns
@@ -85,7 +85,7 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');
 	is(query("SELECT clock_running_text($pid, 5)"), '', 'no statement of that level');
 	is(query("SELECT bool_and(as_of >= since AND since >= started_at AND elapsed_ms >= 0 AND wait_event_type = 'Lock' AND self_ms >= 0 AND total_ms >= self_ms AND dbname = 'postgres') $rows AND state <> 'not started'"),
-		't', 'what is known of the execution');
+		't', 'columns that describe the execution');
 });
 
 # Executions that have failed, or were cancelled or killed, are no longer shown, and their slots are
@@ -111,7 +111,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE lo
 kill 'KILL', $killed->pid;
 usleep(100_000);
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
-is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
+is(query('SELECT count(*) FROM clock_running'), 0, 'a killed one is not shown');
 
 # Calls of an execution that lasts longer than expected are counted only from clocktiming.live_after
 # on. live_late_only treats all executions in this way.
@@ -150,7 +150,7 @@ foreach (1 .. 10)
 	$differ++ if $node->safe_psql('postgres', "SET clocktiming.live_late_only = on; SET clocktiming.live_after = 1; SET clocktiming.live_interval = 1; SET log_min_messages = debug1; $all") ne $expected;
 }
 is($differ, 0, 'results with wrappers installed at random moments');
-cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'which they were');
+cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'wrappers were installed during executions');
 
 # Many readers, while counters are written: all shown counters of an execution must be of the same
 # moment. At one moment, the numbers of rows of Limit and of Seq Scan differ by at most one, for the

@@ -106,8 +106,8 @@ $cluster->while_waiting('EXPLAIN (ANALYZE, TIMING OFF) SELECT hold(i, 300) FROM 
 	is($cluster->query("SELECT bool_and(self_ms IS NULL AND total_ms IS NULL AND share_percent IS NULL) $rows AND level = 0"), 't', 'no times without timers');
 });
 like($cluster->while_waiting('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) SELECT hold(i, 300) FROM a', sub { })->{out},
-	qr/^Seq Scan on a \(actual rows=1000(?:\.00)? loops=1\)/, 'EXPLAIN prints what it would print');
-is($cluster->query("SELECT count(*) $rows"), 0, 'and nothing of it remains');
+	qr/^Seq Scan on a \(actual rows=1000(?:\.00)? loops=1\)/, 'the output of EXPLAIN is unchanged');
+is($cluster->query("SELECT count(*) $rows"), 0, 'no rows of EXPLAIN statements remain');
 
 # auto_explain, also with a cursor and with statements in functions
 SKIP:
@@ -118,9 +118,9 @@ SKIP:
 	$cluster->shows('auto_explain of a statement in a function', 'SELECT caller()', [ '1|Aggregate|1|0|running', '1|  Seq Scan|1|299|running' ]);
 	$session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; MOVE 100 IN c');
 	$cluster->shows('auto_explain of a cursor', 'FETCH 250 FROM c', ['0|Seq Scan|1|299|running']);
-	is($cluster->query("SELECT state || rows $rows"), 'running350', 'and between two fetches');
+	is($cluster->query("SELECT state || rows $rows"), 'running350', 'a cursor of auto_explain between two fetches');
 	$session->query('COMMIT');
-	is($cluster->query("SELECT count(*) $rows"), 0, 'and nothing when the cursor is closed');
+	is($cluster->query("SELECT count(*) $rows"), 0, 'no rows after the cursor is closed');
 	$session->query('SET auto_explain.log_analyze = off');
 	$cluster->shows('auto_explain without counters', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
 	$session->query('SET auto_explain.log_min_duration = -1');
@@ -151,11 +151,11 @@ foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
 		like($cluster->query("SELECT rows BETWEEN 4999 AND 99999, state, loops >= workers, workers > 0 $rows $of_big"),
 			qr/^t\|running\|t\|t$/, "${how}workers that are at work");
 	});
-	is($cluster->query("SELECT count(*) $rows"), 0, "${how}nothing of them remains");
+	is($cluster->query("SELECT count(*) $rows"), 0, "${how}no rows of parallel queries remain");
 }
 $session->query('RESET parallel_leader_participation');
 like($session->query('EXPLAIN SELECT i FROM big WHERE i > 0 LIMIT 10')->{out}, qr/Gather/, 'a parallel scan below a limit');
-is(scalar(() = $session->query('SELECT i FROM big WHERE i > 0 LIMIT 10')->{out} =~ /\d+/g), 10, 'which the leader has left');
+is(scalar(() = $session->query('SELECT i FROM big WHERE i > 0 LIMIT 10')->{out} =~ /\d+/g), 10, 'the parallel scan below a limit returns its rows');
 $session->query("RESET $_") foreach 'max_parallel_workers_per_gather', 'parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size';
 
 # Foreign tables
@@ -227,6 +227,6 @@ foreach my $plan (@late)
 my $log_at = -s $node->logfile;
 $session->query('SET log_min_messages = debug1');
 $cluster->shows('EXPLAIN ANALYZE: late', 'EXPLAIN ANALYZE SELECT hold(pause(i, 100), 300) FROM a', ['0|Seq Scan|1|299|running']);
-like(slurp_file($node->logfile, $log_at), qr/published from now on/, 'which was late');
+like(slurp_file($node->logfile, $log_at), qr/published from now on/, 'wrappers were installed while the query was running');
 
 done_testing();

@@ -44,9 +44,9 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION cheap() RETURNS integer LANGUAGE plpgsql VOLATILE COST 1 AS 'BEGIN RETURN shown(); END'});
 my $after = 'SET clocktiming.live_after = 10000;';
 is($node->safe_psql('postgres', "$after SELECT shown() > 0 FROM few()"), 't', 'expected to be long, with expensive rows: from the start');
-is($node->safe_psql('postgres', "$after SELECT shown() > 0 FROM few() LIMIT 1"), 'f', 'the same of which one row is wanted: not');
-is($node->safe_psql('postgres', "$after SELECT cheap() > 0 FROM many()"), 'f', 'expected to be long, with cheap rows: not');
-is($node->safe_psql('postgres', "$after SET clocktiming.max_overhead = 100; SELECT cheap() > 0 FROM many()"), 't', 'the same if counting may add more');
+is($node->safe_psql('postgres', "$after SELECT shown() > 0 FROM few() LIMIT 1"), 'f', 'the same with LIMIT 1: not from the start');
+is($node->safe_psql('postgres', "$after SELECT cheap() > 0 FROM many()"), 'f', 'expected to be long, with cheap rows: not from the start');
+is($node->safe_psql('postgres', "$after SET clocktiming.max_overhead = 100; SELECT cheap() > 0 FROM many()"), 't', 'the same with a larger max_overhead: from the start');
 is($node->safe_psql('postgres', "$after SET clocktiming.live_late_only = on; SELECT shown() > 0 FROM few()"), 'f', 'live_late_only');
 my $first = 'SELECT cheap() > 0 FROM (SELECT pg_sleep(0.2) FROM generate_series(1, 2) OFFSET 0) s, pg_sleep(0);';
 is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live_after = 100; $first SET clocktiming.live_after = 10000; $first"),
@@ -54,8 +54,8 @@ is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live
 
 # If the counters begin during the execution, progress is derived from the position of a scan. In
 # this test, counting begins at half of the table. progress() is called when a tenth of the table
-# has been counted, and four tenths remain. A second query calls it before the counters have counted
-# for half a second, when no time is extrapolated.
+# has been counted, and four tenths remain. A second query calls progress() before the counters have
+# counted for half a second. Until then, no time is extrapolated.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS $$
 		SELECT concat_ws(', ', (remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of)) / extract(epoch FROM as_of - since) BETWEEN 1.2 AND 8, reason)
@@ -68,9 +68,9 @@ is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
-# What remains for a hash aggregate that has read 0.6 of its input, as a multiple of the time so far.
-# With few groups it is 0.4 / 0.6. If the aggregate writes to disk, much is to be done after that. It
-# calls remains() for a group that is in memory.
+# Remaining time of a hash aggregate that has read 0.6 of its input, as a multiple of the time so
+# far. With few groups, the multiple is 0.4 / 0.6. If the aggregate writes rows to disk, it must
+# process them after its input. The query calls remains() for a group that is in memory.
 $node->safe_psql('postgres', q{
 	CREATE TABLE grouped AS SELECT i, i % 10 AS few FROM generate_series(1, 100000) i;
 	ANALYZE grouped;

@@ -89,7 +89,7 @@ $holder->query('ROLLBACK');
 # One row for each process
 while_pausing('SELECT pausing()', sub {
 	cmp_ok(query("SELECT count(DISTINCT level) FROM clock_running WHERE pid = $pid"), '>', 1, 'a statement in a function');
-	like(row('node, ends_in'), qr/^(?:Seq Scan on a|Aggregate)\|unknown in a function$/, 'its node, and one row');
+	like(row('node, ends_in'), qr/^(?:Seq Scan on a|Aggregate)\|unknown in a function$/, 'a statement in a function: its node, in one row');
 });
 while_pausing('SELECT pause(i, 300), i FROM big WHERE (SELECT pausing()) IS NOT NULL', sub { is(row('count(*)'), 1, 'an InitPlan'); });
 while_pausing("DO \$\$BEGIN PERFORM pause(i, 300) FROM a; END\$\$", sub { is(row('node, ends_in'), 'Seq Scan on a|unknown in a procedure', 'DO'); });
@@ -100,12 +100,12 @@ while_pausing('SELECT pause(i, 300) FROM a', sub {
 	is(row('node'), 'Seq Scan on a', 'one row: the statement');
 });
 $session->query('COMMIT');
-is(query('SELECT count(*) FROM clock_activity'), 0, 'nothing where nothing runs, and not the own statement');
+is(query('SELECT count(*) FROM clock_activity'), 0, 'no rows without running statements; its own statement is omitted');
 
 # The time of the end
 while_running('SELECT pg_sleep(0.02), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
 	like(row('ends_in'), qr/^(?:\d+ \w+ \(\d+ to \d+ (?:s|min|h|d)\)|within \d+ s)$/, 'a range');
-	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'and progress');
+	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'progress is between 0 and 99.9 %');
 });
 
 # The end of a parallel plan is less certain: the range begins at a tenth of the estimate, not half.
@@ -116,7 +116,8 @@ while_running('SELECT count(pg_sleep(0.02)) FROM a, generate_series(1, 20)', q{e
 });
 $session->query('RESET ALL');
 
-# Reasons why it is unknown. The view has a short form of each reason of clock_running.
+# Reasons why the time of the end is unknown. The view has a short form of each reason of
+# clock_running.
 my $definition = query(q{SELECT pg_get_viewdef('clock_activity')});
 my @reasons = slurp_file('src/live/live_progress.c') =~ /gettext_noop\("([^"]+)"\)/g;
 cmp_ok(scalar @reasons, '>', 4, 'reasons');

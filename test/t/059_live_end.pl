@@ -1,5 +1,5 @@
 
-# When an execution has ended, in whatever way, clock_running shows nothing of it. If a plan does
+# When an execution has ended, in whatever way, clock_running no longer shows it. If a plan does
 # not fit into shared memory, the reason is shown. While many sessions publish and many read, no
 # reader may see counters of different moments. The environment variable LIVE_LOAD="200 20 60" sets
 # the numbers of sessions, of readers, and of seconds.
@@ -61,11 +61,11 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 		nothing_remains($name . 'that is cancelled');
 	});
 	$cluster->while_waiting("${how}SELECT hold(i, 300), set_config('clocktiming.live', 'off', false) FROM a", sub {
-		is($cluster->query("SELECT min(rows) $rows AND level = 0 AND relation = 'a'"), '299', $name . 'that switches the setting off is shown to its end');
+		is($cluster->query("SELECT min(rows) $rows AND level = 0 AND relation = 'a'"), '299', $name . 'that turns clocktiming.live off is shown to its end');
 	});
-	nothing_remains($name . 'that has switched the setting off');
+	nothing_remains($name . 'that has turned clocktiming.live off');
 	$session->query('RESET clocktiming.live');
-	$cluster->shows($name . 'after the setting is on again', "${how}SELECT hold(i, 300) FROM a", ['0|Seq Scan|1|299|running']);
+	$cluster->shows($name . 'after clocktiming.live is on again', "${how}SELECT hold(i, 300) FROM a", ['0|Seq Scan|1|299|running']);
 	foreach my $signal ('TERM', 'KILL')
 	{
 		my $killed = ClockSession->new($node);
@@ -94,8 +94,8 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 }
 $cluster->shows('after a crash', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
 
-# Plans with more nodes than fit into one slot, and with too many nodes. Limit nodes return each row
-# immediately.
+# Plans with more nodes than fit into one slot, and with too many nodes. Each Limit node passes
+# on a row at once, so all nodes have the same number of rows.
 sub limits { my ($n, $of) = @_; return 'SELECT * FROM (' x $n . $of . ') s LIMIT 1000000' x $n; }
 
 $cluster->while_waiting(limits(40, 'SELECT hold(i, 30) FROM a'), sub {

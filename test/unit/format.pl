@@ -62,8 +62,8 @@ sub columns
 
 # Returns the lines of a file that are too long. In C, does not count strings, because a message
 # must be on one line. In Markdown, does not count tables, blocks of code or output, and targets of
-# links. In SQL, does not count psql's commands, which must be on one line. Counts strings, because
-# they can be continued on the next line.
+# links. In SQL, does not count psql's commands, which must be on one line, but counts strings,
+# because a string can be continued on the next line.
 sub wide_lines
 {
 	my ($file) = @_;

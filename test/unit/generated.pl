@@ -21,8 +21,8 @@ sub text
 	return scalar <$in>;
 }
 
-# Runs a generator, which writes to a temporary directory. Returns those of its files that differ from
-# the files of the same names in the directory $below.
+# Runs a generator, which writes to a temporary directory. Returns the generated files that differ
+# from the files of the same names in the directory $below.
 sub stale
 {
 	my ($generator, $below) = @_;
@@ -56,7 +56,7 @@ foreach my $file (sort glob('portable/src/*.sql'))
 	  while $source =~ /^CREATE\s+(?!(?:FUNCTION|PROCEDURE)\s+\@extschema\@\.(?:internal_)?clock_)[^(\n]*/gim;
 }
 is("@foreign", '', 'the portable edition creates only functions and procedures named clock_ or internal_clock_');
-is("@or_replace", '', 'it replaces no object of another owner');
+is("@or_replace", '', 'the sources of the portable edition have no OR REPLACE');
 is("@tag", '', 'it has no dollar quotes with the tags of the frame or of pg_tle');
 
 my $plain = text('portable/clocktiming.sql');

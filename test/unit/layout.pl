@@ -9,10 +9,10 @@ use File::Find;
 use File::Spec::Functions qw(abs2rel canonpath);
 use Test::More;
 
-# Maximum number of lines of a file.  A longer file usually has two purposes and should be divided.
+# Maximum number of lines of a file. A longer file usually has two purposes and should be divided.
 my $most_lines = 600;
 
-# Layers, from the bottom to the top.  A file may include files of its own layer and of lower layers.
+# Layers, from the bottom to the top. A file may include files of its own layer and of lower layers.
 my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
 my %height = map { $layers[$_] => $_ } 0 .. $#layers;
 

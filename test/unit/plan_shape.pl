@@ -65,4 +65,4 @@ for my $type (@types)
 }
 my %known = map { $_ => 1 } @types;
 my @strange = grep { !$known{$_} } sort keys %rows;
-ok(!@strange, "no row for anything else: @strange");
+ok(!@strange, "no row for another type: @strange");

@@ -18,9 +18,9 @@ sub skip { my ($what, $why) = @_; printf "ok %d - %s # SKIP %s\n", ++$n, $what, 
 my $ok = 1;
 my @files = glob('src/*.c src/*/*.c');
 my %text = map { $_ => slurp($_) } @files;
-$ok &= check('files that call ereport() include compat.h, which says where translations are',
+$ok &= check('files that call ereport() include compat.h, which defines the text domain',
 	grep { $text{$_} =~ /\bereport\(/ && $text{$_} !~ /#include "compat\.h"/ } @files);
-$ok &= check('messages have %lld, not INT64_FORMAT, which gettext does not see',
+$ok &= check('messages use %lld, because gettext does not expand INT64_FORMAT',
 	grep { $text{$_} =~ /\b(?:err(?:msg|detail|hint)|progress_report)\((?:[^;](?!\berr(?:msg|detail|hint)\())*?"\s*U?INT64_FORMAT|\bprogress_report\([^;]*INT64_FORMAT/ } @files);
 
 # Keywords by which xgettext finds messages: those of nls.mk, and those of PGXS.
@@ -33,7 +33,7 @@ my @languages = map { basename($_, '.po') } glob('po/*.po');
 $ok &= check('the languages of nls.mk are those of po/', grep { $nls !~ /^AVAIL_LANGUAGES\s*=.*\b$_\b/m } @languages);
 foreach my $language (@languages)
 {
-	my $right = "po/$language.po is formally right and translates everything that it has";
+	my $right = "po/$language.po is valid and translates each of its messages";
 	my $complete = "po/$language.po has every message of src/ (to mend it: CONTRIBUTING.md, Translations)";
 
 	if (!grep { -x "$_/msgfmt" && -x "$_/xgettext" && -x "$_/msgcmp" } split /:/, $ENV{PATH})

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# Checks that all files that state the version of clocktiming state that of META.json, and that all
-# files that META.json names exist.
+# Checks that the version of clocktiming in META.json agrees with all other files that contain the
+# version, and that all files that META.json names exist.
 
 use strict;
 use warnings;

@@ -108,8 +108,8 @@ command_ok(\@upgrade, 'pg_upgrade') or do {
 is(slurp_file(kept($old, $_)), $kept{$_}, "the old server's clocktiming.$_ is as it was") foreach sort keys %kept;
 ok(!-e kept($new, $_), "pg_upgrade makes no clocktiming.$_") foreach sort keys %kept;
 
-# Copies the files while no server runs, as the manual describes, also the one that the new server
-# rejects.
+# Copies both files while no server runs, as the manual describes. The new server will reject one of
+# them.
 copy(kept($old, $_), kept($new, $_)) or die $! foreach keys %kept;
 $new->start;
 is($new->safe_psql('source', $_->[1]), $before{ $_->[0] }, "$to has what $from had: $_->[0]") foreach @facts;

@@ -1,5 +1,5 @@
 -- Query that returns everything that the catalogs contain about the extension, a row for each fact,
--- in any order. Facts contain no OIDs, so that those of two databases can be compared.
+-- in any order. Facts contain no OIDs, so that facts of two databases can be compared.
 WITH member AS MATERIALIZED (
     SELECT d.classid, d.objid, i.type || ' ' || i.identity AS name
     FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',

@@ -5,7 +5,7 @@
 #   track     every execution is timed for the statistics of plans
 #   counting  clocktiming also counts rows for EXPLAIN (ANALYZE, TIMING OFF)
 #   live      clock_running shows every execution from its start
-#   late      clock_running shows every execution from a moment in the middle of it
+#   late      clock_running shows every execution, but only from a moment after its start
 #   plain     clocktiming is not loaded, for comparison
 
 use strict;

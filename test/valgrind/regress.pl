@@ -42,7 +42,7 @@ $node->init;
 	ok($node->stop('fast', fail_ok => 1), 'the server stops');
 }
 
-# Errors that Valgrind has reported, in paragraphs of the logs.
+# Errors that Valgrind has reported. Each error is a paragraph of a log.
 my %errors = (ours => [], others => []);
 my $sources = cwd() . '/src/';
 my @logs = glob "$dir/*.log";
