@@ -13,8 +13,8 @@ use Time::HiRes qw(time);
 use ClockSession;
 use ClockShim;
 
-# Fields of the control file of fake_clock.c: the schedule of faults, and counts of what was
-# injected.
+# Fields of the control file of fake_clock.c: the schedule of faults, and counts of the injected
+# faults and of their effects.
 my @schedule = qw(generation pid kind first every times size unused);
 my @counts = qw(seen calls faults repeats true_repeats backward_steps
   backward_max gaps hidden);
@@ -39,7 +39,7 @@ sub read_counts
 	return \%words;
 }
 
-# Makes fake_clock.c inject faults into a process, from its next call on.
+# Makes fake_clock.c inject faults into a process. The schedule starts at the next reading.
 sub arm
 {
 	my ($pid, $kind, %fault) = @_;
@@ -92,9 +92,9 @@ sub measure
 		disarm();
 		last if $done->{faults} >= ($fault{times} || 0);
 	}
-	is($done->{seen}, $generation - 1, 'the schedule was in force')
+	is($done->{seen}, $generation - 1, 'fake_clock.c has read the schedule')
 	  if $source eq 'system';
-	is($done->{faults}, $fault{times}, "all $fault{times} faults were done")
+	is($done->{faults}, $fault{times}, "all $fault{times} faults were injected")
 	  if $source eq 'system' && $fault{times};
 	return ($row, $warnings, $done);
 }
@@ -122,13 +122,13 @@ sub no_finding
 	($row, $warnings, $done) = measure('system', 0.5, 'nothing');
 	no_finding($row, $warnings, 'shim armed, without a fault');
 	cmp_ok($done->{calls}, '>=', $row->{readings},
-		'the shim sees all readings');
+		'the shim counts all readings');
 }
 
 # Backward steps, one or many, permanent ("back") or for a single reading ("back_once"). "first" is
-# the number of the call with the first fault. It places the faults into one of the three phases of
-# a run: determining the granularity ("probe"), comparing the clock with the reference clock
-# ("brackets", which begin at about call 1026), and the measuring loop.
+# the number of the call with the first fault. This number selects one of the three phases of a run:
+# determining the granularity ("probe"), comparing the clock with the reference clock ("brackets",
+# which begin at about call 1026), and the measuring loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
@@ -146,21 +146,21 @@ foreach my $fault (
 
 		($row, $warnings, $done) = measure('system', 0.1, $kind, %fault);
 		is($done->{backward_steps}, $fault{times},
-			"$what: each was a step back");
+			"$what: each fault was a step back");
 		is($row->{backward_steps}, $done->{backward_steps},
-			"$what: each was found");
+			"$what: each step back was found");
 		cmp_ok(abs($row->{backward_max_ns} - $done->{backward_max}),
-			'<', 1, "$what: the largest was found");
+			'<', 1, "$what: the largest step back was found");
 		cmp_ok(
 			abs($row->{backward_max_ns} - $fault{size}),
 			'<',
 			0.5 * $fault{size},
-			"$what: its size");
+			"$what: size of the largest step back");
 		is($row->{stalls}, $done->{repeats}, "$what: no stall");
 		is($row->{lags}, 0, "$what: a step back is no lag");
-		is($row->{warps}, 0, "$what: nor a step ahead after it a warp");
+		is($row->{warps}, 0, "$what: the step ahead after a step back is no warp");
 		cmp_ok($row->{gaps}, '<=', $done->{gaps},
-			"$what: nor is it time off the CPU");
+			"$what: a step back is no time off the CPU");
 		like(
 			$warnings,
 			qr/WARNING:  clock source "system" went backwards\nDETAIL:  Backward steps: $fault{times}, the largest of \d+ ns, in $row->{readings} readings\./,
@@ -184,8 +184,8 @@ foreach my $fault (
 
 	is($done->{repeats} - $done->{true_repeats},
 		$fault{times} * $fault{size}, "$what: readings repeated");
-	is($row->{stalls}, $done->{repeats}, "$what: each was found");
-	is($row->{longest_stall}, $fault{size}, "$what: the longest was found");
+	is($row->{stalls}, $done->{repeats}, "$what: each stall was found");
+	is($row->{longest_stall}, $fault{size}, "$what: the longest stall was found");
 	is($row->{backward_steps}, 0, "$what: no step back");
 	unlike($warnings, qr/backwards|runs too/, "$what: no false warning");
 }
@@ -203,14 +203,14 @@ foreach my $first (2, 100, 50000)
 	cmp_ok($row->{duration_s}, '>=', 0.1, "$what: not too early");
 	is($row->{stalls}, $row->{longest_stall}, "$what: one stall");
 	cmp_ok($row->{longest_stall}, '<=', $done->{repeats},
-		"$what: no more than the repeated readings");
+		"$what: the stall has no more than the repeated readings");
 	cmp_ok($row->{longest_stall}, '>', $row->{readings} / 2,
-		"$what: nearly all of them");
+		"$what: nearly all readings are in the stall");
 	like(
 		$warnings,
 		qr/WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to $row->{longest_stall} times in a row/,
 		"$what: warning");
-	unlike($warnings, qr/runs too/, "$what: it is not called slow as well");
+	unlike($warnings, qr/runs too/, "$what: no warning of a slow clock");
 	is($row->{backward_steps}, 0, "$what: no step back");
 	is($row->{warps}, 0, "$what: no warp");
 }
@@ -233,17 +233,17 @@ foreach my $fault (
 		($row, $warnings, $done) = measure('system', 0.1, 'jump', %fault);
 		last if $row->{warps} >= $fault{times};
 	}
-	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each was found");
+	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each jump was found");
 
 	# After a long interruption, the comparison of the clocks may show a jump that does not exist,
 	# of up to 1 us.
 	cmp_ok($row->{warps}, '<=', $fault{times} + $done->{gaps},
-		"$what: and no others");
+		"$what: no other jump was found");
 	cmp_ok(abs($row->{warp_max_ns} - $fault{size}),
-		'<', 1500 + $fault{size} / 1000, "$what: size of the largest");
+		'<', 1500 + $fault{size} / 1000, "$what: size of the largest jump");
 	cmp_ok(abs($row->{warp_total_ns} - $fault{times} * $fault{size}),
 		'<', $fault{times} * (1500 + $fault{size} / 1000),
-		"$what: their sum");
+		"$what: sum of the jumps");
 	is($row->{backward_steps}, 0, "$what: no step back");
 	is($row->{lags}, 0, "$what: no lag");
 	cmp_ok($row->{gaps}, '<=', $done->{gaps}, "$what: no gap");
@@ -262,17 +262,17 @@ foreach my $fault (
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);
 
-	# In at least one of ten attempts, the process hardly loses the CPU.
+	# In at least one of ten attempts, the process must keep the CPU in most blocks.
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump',
 			first => 30000, every => 1500, times => 200, size => 5000);
-		cmp_ok($row->{warps}, '<=', 200, "$what: no more than there were");
+		cmp_ok($row->{warps}, '<=', 200, "$what: no more jumps than were injected");
 		last if $row->{warps} > 150;
 	}
-	cmp_ok($row->{warps}, '>', 150, "$what: told apart");
+	cmp_ok($row->{warps}, '>', 150, "$what: most jumps are found separately");
 	cmp_ok(abs($row->{warp_total_ns} - 200 * 5000),
-		'<', 200 * 1500, "$what: their sum");
+		'<', 200 * 1500, "$what: sum of the jumps");
 	diag "$row->{warps} of 200 jumps told apart, the largest of"
 	  . " $row->{warp_max_ns} ns";
 }
@@ -299,8 +299,8 @@ foreach my $fault (
 		'fast: no other warning');
 }
 
-# The source instr_time is the clock that the server reads. If this is the system clock, its faults
-# are found, too.
+# The source instr_time is the clock that the server reads. If the server reads the system clock,
+# the faults of the system clock are also found in instr_time.
 $session->query(
 	q{SELECT set_config('timing_clock_source', 'system', false)
 		FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -309,14 +309,14 @@ foreach my $kind ('back', 'back_once')
 	my ($row, $warnings, $done) = measure('instr_time', 0.1, $kind,
 		first => 2000, every => 1000, times => 100, size => 10000);
 
-	is($row->{backward_steps}, 100, "$kind: each was found in instr_time");
+	is($row->{backward_steps}, 100, "$kind: each step back was found in instr_time");
 	like($warnings, qr/clock source "instr_time" went backwards/,
 		"$kind: warning of instr_time");
 }
 
-# clock_survey() finds the same faults. It first measures the cost of a reading, in 400 batches of
-# 40 to 80 us, and does not look for faults meanwhile. So the faults begin only at call 3,000,000,
-# after this measurement.
+# clock_survey() finds the same faults. It first measures the cost of a reading, in up to 400
+# batches of 40 us or more, and does not look for faults meanwhile. So the faults begin only at call
+# 3,000,000, after this measurement.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -338,7 +338,8 @@ foreach my $fault (
 		disarm();
 
 		# If the process loses the CPU while the clock stands still, the end of the stall looks like
-		# a jump. fake_clock.c counts such interruptions ("hidden"). Ignores up to as many jumps.
+		# a jump. fake_clock.c counts such interruptions ("hidden"). Ignores up to this number of
+		# jumps.
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };
@@ -346,8 +347,8 @@ foreach my $fault (
 		last if $kind ne 'jump' || $row->{warps} == $fault{times};
 		$tries++;
 	}
-	is($done->{faults}, $fault{times}, "$what: all $fault{times} faults were done");
-	is_deeply($found, \%expected, "$what: each was found, and nothing else");
+	is($done->{faults}, $fault{times}, "$what: all $fault{times} faults were injected");
+	is_deeply($found, \%expected, "$what: each fault was found, and no other");
 	is($row->{stalls}, $done->{repeats}, "$what: stalls") if $kind eq 'still';
 	is($row->{strictly_monotonic}, 'f', "$what: not monotonic");
 }
@@ -385,7 +386,7 @@ SKIP:
 			$warnings = $session->query(
 				"SELECT count(*) FROM clock_summary('system', 0.1)")->{err};
 			like($warnings, qr/^WARNING:  clock source "system"/,
-				"$source, $kind: the clock was lying");
+				"$source, $kind: the system clock is faulty");
 			disarm();
 		}
 	}
@@ -426,7 +427,7 @@ foreach my $size (1e6, 1e9, 1e15, 4e18)
 	arm($session->pid, 'random', first => 2, times => 1, size => 1e6);
 	my ($row, $warnings) = $session->row(summary_of('system', 0.3));
 	disarm();
-	is($row->{granularity_ns}, '1.00', 'random times: no step is invented');
+	is($row->{granularity_ns}, '1.00', 'random times: the granularity is 1 ns');
 	like($warnings, qr/went backwards/, 'random times: warning');
 }
 

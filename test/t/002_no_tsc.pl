@@ -24,15 +24,15 @@ if ($node->pg_version->major >= 19)
 	plan skip_all => 'PostgreSQL 19 reads the time-stamp counter itself';
 }
 
-# Checks that the kernel kills such a process. Otherwise the test could not fail.
+# Checks that the kernel kills a process that executes RDTSC. Otherwise the test could not fail.
 {
 	my %environment = ($shim->environment, NO_TSC_PROGRAM => basename($^X));
 	local @ENV{ keys %environment } = values %environment;
 
-	is(system($^X, '-e', '1'), 0, 'a program that does not use RDTSC lives');
+	is(system($^X, '-e', '1'), 0, 'a program that does not use RDTSC succeeds');
 	local $ENV{NO_TSC_SELF_TEST} = 1;
 	system($^X, '-e', '1');
-	is($? & 127, 11, 'RDTSC is answered by SIGSEGV');
+	is($? & 127, 11, 'the kernel ends a process that uses RDTSC by SIGSEGV');
 	BAIL_OUT('RDTSC is not forbidden') unless ($? & 127) == 11;
 }
 
@@ -56,13 +56,13 @@ is( $node->safe_psql(
 		SELECT name, value, note LIKE '%prctl%' FROM clock_platform
 			WHERE name IN ('tsc', 'rdtscp') ORDER BY 1}),
 	"rdtscp|no|t\ntsc|no|t",
-	'clock_platform says so, too');
+	'clock_platform says that the TSC is not available, and why');
 is( $node->safe_psql(
 		'postgres',
 		q{SELECT value FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz'}
 	),
 	'',
-	'there is no frequency');
+	'there is no TSC frequency');
 
 my $session = ClockSession->new($node);
 foreach my $call ('clock_measure', 'clock_histogram', 'clock_summary')
@@ -105,10 +105,10 @@ like($report->{out}, qr/^System clock source: clock_gettime/m,
 like(
 	$report->{out},
 	qr/^TSC clock source is not usable\. The reason is that .*prctl/m,
-	'clock_report says why it ends there');
+	'clock_report says why it omits the TSC');
 
 is($session->query('SELECT 1')->{out}, 1, 'the session lives');
-is($other->query('SELECT 1')->{out}, 1, 'others live');
+is($other->query('SELECT 1')->{out}, 1, 'another session lives');
 $session->quit;
 $other->quit;
 $node->stop;

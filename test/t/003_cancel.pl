@@ -57,8 +57,8 @@ foreach my $call (@calls)
 	$session->can_measure($what);
 }
 
-# Interrupts the calibration of the TSC. It takes 50 ms, and a session calibrates when it first
-# needs the TSC.
+# Interrupts the calibration of the TSC. A session calibrates the TSC when it first needs it. The
+# calibration takes 50 ms.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -74,16 +74,16 @@ SKIP:
 		is($result->{state}, '57014', $what);
 		ClockSession::ended_in_time($result, $what, 0.02);
 
-		# Checks that it was the calibration that was interrupted, not a later step: the next
-		# statement has to calibrate again, which takes at least 50 ms.
+		# Checks that the timeout interrupted the calibration, not a later step: the next statement
+		# must calibrate again, and therefore takes about 50 ms.
 		$result = $fresh->query('SELECT count(*) > 0 FROM clock_sources');
 		is($result->{out}, 't', "$what: the session can calibrate again");
-		cmp_ok($result->{seconds}, '>=', 0.045, "$what: and has to");
+		cmp_ok($result->{seconds}, '>=', 0.045, "$what: the session must calibrate again");
 		is( $fresh->query(
 				q{SELECT backward_steps, warps, lags FROM clock_summary('rdtsc', 0.05)}
 			)->{out},
 			'0|0|0',
-			"$what: and measure");
+			"$what: the session can measure with the TSC");
 		$fresh->quit;
 	}
 }

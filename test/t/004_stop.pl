@@ -60,8 +60,8 @@ for (;;)
 	last if $active == @runs || ($duration *= 2) > 60;
 }
 is($_->{stopped}, 1, "$_->{source}: stopped") foreach @runs;
-is($active, scalar(@runs), 'in the midst of their runs');
-is($_->{continued}, 1, "$_->{source}: goes on") foreach @runs;
+is($active, scalar(@runs), 'the backends are stopped during their runs');
+is($_->{continued}, 1, "$_->{source}: continued") foreach @runs;
 
 foreach my $run (@runs)
 {
@@ -73,14 +73,14 @@ foreach my $run (@runs)
 
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
 	cmp_ok($row->{gap_max_ns}, '>', 1.1e9, "$what: the pause is a gap");
-	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
+	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: the gap is not too long");
 	# max_ns is the longest single duration. gap_max_ns is measured over a whole block of readings,
 	# and may therefore include another interruption in this block.
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
-		'<', 0.5e9, "$what: it is the longest duration");
+		'<', 0.5e9, "$what: the gap is the longest duration");
 	cmp_ok($row->{lost_ms}, '>', 1100, "$what: time lost");
 	cmp_ok($row->{lost_ms}, '<=', $row->{duration_s} * 1000,
-		"$what: no more than there was");
+		"$what: no more time lost than the run took");
 	cmp_ok($row->{duration_s}, '>=', $duration, "$what: duration");
 	is($row->{$_}, 0, "$what: $_") foreach qw(backward_steps warps lags);
 

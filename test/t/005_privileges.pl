@@ -1,6 +1,6 @@
 
-# Which roles may call which functions. Other users may create objects with the names that
-# clocktiming uses; such objects must not change what clocktiming's functions do.
+# Tests which roles may call which functions. Other users may create objects with the names that
+# clocktiming uses. Such objects must not change the behavior of clocktiming's functions.
 
 use strict;
 use warnings;
@@ -106,18 +106,18 @@ foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ], [ 'clock_
 	$node->safe_psql('postgres', "REVOKE EXECUTE ON FUNCTION $functions FROM regress_alice");
 }
 is($alice->query('SELECT (clock_summary(s)).readings FROM hidden')->{state},
-	'42501', 'a sample that may not be read cannot be looked at');
+	'42501', 'a sample in a table without SELECT privilege cannot be summarized');
 is($alice->query('SELECT clock_merge(s) FROM hidden')->{state},
-	'42501', 'nor merged');
+	'42501', 'a sample in a table without SELECT privilege cannot be merged');
 is( $alice->query(
 		'CREATE VIEW public.through AS SELECT * FROM timing.clock_sources;
 		SELECT * FROM public.through')->{state},
 	'42501',
-	'nor is a view of a view a way to the sources');
+	'an ordinary role cannot read clock_sources through its own view');
 
 # Creates objects in the schema "evil". They have names that clocktiming's function bodies and views
-# use, and raise an error when they are used. The queries below are executed with a search_path in
-# which "evil" precedes all other schemas, including pg_catalog.
+# use. The functions and operators among them raise an error when they are called. The queries below
+# are executed with a search_path in which "evil" precedes all other schemas, even pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -171,7 +171,7 @@ foreach my $sql (@stable)
 	is_deeply(
 		[ @{ $results[1] }{ 'state', 'out', 'err' } ],
 		[ @{ $results[0] }{ 'state', 'out', 'err' } ],
-		"the same under a malicious one: $sql");
+		"the same with a malicious search_path: $sql");
 }
 foreach my $call (
 	q{timing.clock_measure('system', 0.02)},
@@ -192,13 +192,13 @@ foreach my $call (
 
 # Checks that the objects in "evil" do raise errors. Otherwise the test could not fail.
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
-	'P0001', 'there is a trap');
+	'P0001', 'the operator in "evil" raises an error');
 is($monitor->query('SELECT * FROM clock_sources()')->{state},
-	'P0001', 'and another one');
+	'P0001', 'the function in "evil" raises an error');
 
 # Before CREATE EXTENSION, a user may have created objects in the extension's schema. The test
-# creates operators for types for which pg_catalog has none, and functions that have clocktiming's
-# names, but only the mandatory arguments. clocktiming must use none of them.
+# creates operators for many pairs of types, and functions with clocktiming's names that lack
+# some of the optional arguments. clocktiming must use none of these objects.
 $node->safe_psql('postgres', 'CREATE DATABASE crowded');
 $node->safe_psql(
 	'crowded', q{
@@ -243,26 +243,26 @@ my $taken = q{
 	  AND (SELECT schema FROM pg_identify_object(d.refclassid, d.refobjid, 0)) = 'home'
 	  AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
 	  AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.classid = d.refclassid AND e.objid = d.refobjid AND e.deptype = 'e')};
-is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what others have put into its schema');
+is($node->safe_psql('crowded', $taken), '', 'no object of clocktiming uses objects that users have created in its schema');
 like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
-	qr/shown takes operator home\.</, 'what does is found');
+	qr/shown takes operator home\.</, 'a view that uses such an object is found');
 
 # In the extension's schema, a user can create a function whose argument types match a call exactly.
-# It would take precedence over a polymorphic function of pg_catalog. So the install script must
-# qualify all calls of polymorphic functions.
+# Such a function would take precedence over a polymorphic function of pg_catalog. So the install
+# script must qualify all calls of polymorphic functions.
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
 # Removes from the script the functions whose body is a string, because they set a search_path of
 # their own.
 $script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
-unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
+unlike($script, qr/^LANGUAGE plpgsql/m, 'all functions in PL/pgSQL set this search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;
 my $any = join('|', split /\n/, $node->safe_psql('crowded', q{
 	SELECT DISTINCT proname FROM pg_proc p
 	WHERE pronamespace = 'pg_catalog'::regnamespace AND proname ~ '^[a-z_]+$' AND proname NOT IN ('min', 'max')
 	  AND EXISTS (SELECT 1 FROM unnest(proargtypes::oid[]) a WHERE a::regtype::text ~ '^"?any')}));
-is_deeply([ $script =~ /(?<![.\w])((?:$any)\((?!\*).*)/g ], [], 'all that take any type are qualified');
+is_deeply([ $script =~ /(?<![.\w])((?:$any)\((?!\*).*)/g ], [], 'all calls of polymorphic functions are qualified');
 
 $_->quit foreach ($alice, $monitor);
 $node->stop;

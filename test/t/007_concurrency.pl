@@ -55,12 +55,12 @@ foreach my $source (@sources)
 				FROM (SELECT clock_merge(s) AS m FROM samples, clock_summary(s) AS v WHERE v.source = '$source') AS x}
 		),
 		't',
-		"$source: all of them merged");
+		"$source: the samples of all sessions are merged");
 }
 
 $_->quit foreach @sessions;
 
-# Functions of samples return the same in parallel workers as in the leader.
+# Functions with sample arguments return the same results in parallel workers as in the leader.
 my $force = $node->safe_psql('postgres',
 	q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')}
 );
@@ -101,7 +101,7 @@ foreach my $sql (
 
 	is($result->{state}, '00000', 'measuring in a query that could be parallel');
 	is($result->{out}, join("\n", ('t') x ($sessions * @sources)),
-		'with its result');
+		'a query that measures returns a row for each sample');
 }
 
 $session->quit;

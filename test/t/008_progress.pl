@@ -42,7 +42,7 @@ foreach my $source (@sources)
 	}
 	cmp_ok(scalar @elapsed, '>=', 2, "$source: reports");
 	# The reported times are rounded to 0.1 s.
-	cmp_ok(scalar @elapsed, '<=', ($elapsed[-1] + 0.05) / 0.1, "$source: no more than one an interval");
+	cmp_ok(scalar @elapsed, '<=', ($elapsed[-1] + 0.05) / 0.1, "$source: at most one report per interval");
 	is_deeply(
 		\@elapsed,
 		[ sort { $a <=> $b } @elapsed ],
@@ -50,20 +50,20 @@ foreach my $source (@sources)
 	while ($result->{err} =~ /$notice/g)
 	{
 		cmp_ok(abs($1 + $2 - 0.5), '<', 0.11,
-			"$source: $1 s and $2 s are the whole")
+			"$source: $1 s and $2 s add up to the duration")
 		  if $1 <= 0.5;
 		cmp_ok($3, '>', 0, "$source: mean");
 	}
-	like($result->{err}, qr/^(?:$notice)+\z/, "$source: and nothing else");
+	like($result->{err}, qr/^(?:$notice)+\z/, "$source: no other messages");
 
 	$session->query('SET clocktiming.progress_interval = 0');
 	$result =
 	  $session->query("SELECT count(*) FROM clock_summary('$source', 0.2)");
-	is($result->{err}, '', "$source: none with progress_interval = 0");
+	is($result->{err}, '', "$source: no reports with progress_interval = 0");
 	$session->query('RESET clocktiming.progress_interval');
 	$result =
 	  $session->query("SELECT count(*) FROM clock_summary('$source', 0.2)");
-	is($result->{err}, '', "$source: none in so short a time by default");
+	is($result->{err}, '', "$source: no reports of a short run by default");
 }
 
 # clock_report() executes several runs, each with its own reports. The call is repeated if reports
@@ -82,8 +82,8 @@ $session->query('SET clocktiming.progress_interval = 0');
 # Memory of the session between statements, and during a statement
 my $megabyte = 1024 * 1024;
 
-# Number of runs per source. A run takes 20 ms. After a run, less than half a kilobyte may remain
-# allocated.
+# Number of runs per source (a run takes 20 ms), and number of bytes that may remain allocated after
+# these runs (half a kilobyte per run).
 my $per_source = 25;
 my $allowed = 512 * $per_source;
 foreach my $source (@sources)
@@ -101,7 +101,7 @@ foreach my $source (@sources)
 	is($session->query(sprintf $calls, $per_source)->{state},
 		'00000', "$source: many runs in a statement");
 	$grown = $session->memory - $before;
-	cmp_ok($grown, '<', $allowed, "$source: memory after them");
+	cmp_ok($grown, '<', $allowed, "$source: memory after many runs in a statement");
 
 	# Executes each run in a statement of its own. Before that, runs in a DO statement fill the
 	# caches.
@@ -116,8 +116,8 @@ foreach my $source (@sources)
 	cmp_ok($grown, '<', $allowed, "$source: memory after many statements");
 }
 
-# Returns the size of the backend's memory contexts in bytes. The backend writes it to the log, also
-# in the middle of a statement.
+# Returns the total size of the backend's memory contexts in bytes. Reads the size from the log, to
+# which the backend writes it on request, even in the middle of a statement.
 sub logged_total
 {
 	my $pid = $session->pid;
@@ -134,8 +134,8 @@ sub logged_total
 	die 'no memory contexts in the log';
 }
 
-# Starts a statement that would not end by itself. Returns by how many bytes the backend has grown
-# after some seconds.
+# Starts a statement that does not end before it is cancelled. Returns the increase of the backend's
+# memory, in bytes, after $seconds.
 sub grown_while
 {
 	my ($sql, $seconds) = @_;
@@ -145,7 +145,7 @@ sub grown_while
 	$session->send($sql);
 	$session->wait_until_running('clock_measure', $seconds);
 	$running = logged_total();
-	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "it was going on: $sql");
+	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "it was still running: $sql");
 	return $running - $idle;
 }
 
@@ -153,7 +153,7 @@ sub grown_while
 	my $grown = grown_while(q{SELECT count(*) FROM clock_measure('system', 600)}, 0.1);
 
 	cmp_ok($grown, '<', 2 * $megabyte, 'memory during a run');
-	cmp_ok($grown, '>', 100_000, '... of which the tally is a part');
+	cmp_ok($grown, '>', 100_000, 'memory during a run includes its counts of durations');
 	diag sprintf 'memory during a run: %.0f kB', $grown / 1024;
 }
 
@@ -162,7 +162,7 @@ sub grown_while
 		q{SELECT count((clock_summary(clock_measure('system', 0.0005))).readings) FROM generate_series(1, 1000) AS i, generate_series(1, 1000) AS j}, 1);
 
 	cmp_ok($grown, '<', 2 * $megabyte,
-		'memory after many runs of a statement that goes on');
+		'memory after many runs of a statement that is still running');
 	diag sprintf 'memory in a statement of many runs: %.0f kB', $grown / 1024;
 }
 

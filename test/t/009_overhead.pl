@@ -59,13 +59,13 @@ foreach my $statement (sort keys %long)
 	my $result = $session->query_with_timeout(150, $statement);
 
 	is($result->{state}, '57014', "$what: times out");
-	cmp_ok($result->{seconds}, '<', 30, "$what: long before it would end");
+	cmp_ok($result->{seconds}, '<', 30, "$what: long before its own end");
 	$session->gives($state, $before, "$what: nothing is left behind");
 
 	$session->send($statement);
 	$session->wait_until_running('clock_', 0.1);
 	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
-	$session->gives($state, $before, "$what: nothing is left behind then, either");
+	$session->gives($state, $before, "$what: nothing is left behind after a cancellation");
 
 	# An error in a subtransaction, after which the transaction continues
 	$session->query('BEGIN');
@@ -75,10 +75,10 @@ foreach my $statement (sort keys %long)
 	is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
 	$session->query('ROLLBACK TO s');
 	is($session->query('SELECT count(*) FROM log')->{out}, '1', "$what: the transaction goes on");
-	is($session->query('SHOW transaction_read_only')->{out}, 'off', "$what: and may write");
-	is($session->query('INSERT INTO log VALUES (8)')->{state}, '00000', "$what: and does");
+	is($session->query('SHOW transaction_read_only')->{out}, 'off', "$what: the transaction is not read-only");
+	is($session->query('INSERT INTO log VALUES (8)')->{state}, '00000', "$what: the transaction can write");
 	$session->query('ROLLBACK');
-	$session->gives($state, $before, "$what: nothing is left behind after it");
+	$session->gives($state, $before, "$what: nothing is left behind after the subtransaction");
 }
 
 # An error in the middle of the query, which a handler catches
@@ -96,8 +96,8 @@ $session->query('TRUNCATE log');
 my $rows = $session->query(
 	q{SELECT count(*) FROM clock_query_overhead('INSERT INTO secret VALUES (-1)', 0.1, allow_writes => true)});
 is($rows->{out}, '4', 'a write is measured');
-is($session->query('SELECT count(*) FROM log')->{out}, '0', 'what its trigger did is rolled back');
-$session->gives($state, $before, 'and the write itself');
+is($session->query('SELECT count(*) FROM log')->{out}, '0', 'the write of its trigger is rolled back');
+$session->gives($state, $before, 'the write itself is rolled back');
 
 # Memory does not grow with the number of runs.
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)});
@@ -118,8 +118,8 @@ for (1 .. 10)
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
-# Functions raise an error if another extension instruments the query, because the plain executions
-# would then also be counted or timed.
+# The functions raise an error if another extension instruments the query, because the executions
+# that should be neither counted nor timed would then be instrumented.
 $session = ClockSession->new($node);
 SKIP:
 {
@@ -127,10 +127,10 @@ SKIP:
 	$session->query('SET auto_explain.log_min_duration = 0');
 	$session->query('SET auto_explain.log_analyze = on');
 	is($session->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '55000',
-		'auto_explain.log_analyze is noticed');
+		'auto_explain.log_analyze raises an error');
 	$session->query('SET auto_explain.log_analyze = off');
 	is($session->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '00000',
-		'auto_explain without it does no harm');
+		'auto_explain without log_analyze raises no error');
 }
 $session->quit;
 
@@ -144,13 +144,13 @@ my $watcher = ClockSession->new($node, user => 'regress_watcher');
 is($watcher->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '00000',
 	'a member of pg_monitor may measure');
 is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})->{state}, '42501',
-	'but reads no table that is not for it');
+	'a member of pg_monitor may not read a table without privileges');
 is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)', 0.05, true)})->{state}, '42501',
-	'nor writes to one');
+	'a member of pg_monitor may not write to a table without privileges');
 # Of 100 rows, row-level security shows 10 to this user. So the node is called 11 times: once per
 # row, and once at the end.
 is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
-	'row-level security is the caller\'s');
+	'row-level security applies to the caller');
 $_->quit foreach ($watcher, $killer);
 
 $node->stop;

@@ -1,6 +1,6 @@
-# clock_report() has the format of pg_test_timing, so that a parser of pg_test_timing's output also
-# reads clock_report()'s. The format is that of PostgreSQL 19, so the outputs are compared only from
-# 19 on.
+# clock_report() has the output format of pg_test_timing of PostgreSQL 19, so that a parser of that
+# format also reads clock_report()'s output. Before PostgreSQL 19, the two outputs are not compared,
+# because pg_test_timing has another format.
 use strict;
 use warnings;
 
@@ -67,7 +67,7 @@ if ($node->pg_version->major < 19)
 	my ($kinds) = read_report($node->safe_psql('postgres', 'SELECT clock_report(0.1)'));
 
 	is_deeply([ grep { /unknown/ && !/used by default: PostgreSQL/ } @$kinds ], [],
-		'every line is one that the tool prints, but for the last');
+		'every line but the last has a format of pg_test_timing');
 	$node->stop;
 	done_testing();
 	exit;
@@ -98,12 +98,12 @@ foreach (1 .. 5)
 	last unless grep { !alike($_) } commonest($tool_tables, $our_tables);
 }
 
-is_deeply([ grep { /unknown/ } @$tool_kinds ], [], 'the reader knows the tool');
+is_deeply([ grep { /unknown/ } @$tool_kinds ], [], 'every line of pg_test_timing is of a known kind');
 # Ignores lines with "...", because whether rows are omitted differs between runs.
 is_deeply([ grep { $_ ne 'dots' } map { $_ } @$our_kinds ],
-	[ grep { $_ ne 'dots' } @$tool_kinds ], 'our lines are of the same kinds in the same order')
+	[ grep { $_ ne 'dots' } @$tool_kinds ], 'the lines of clock_report() are of the same kinds in the same order')
   or diag("ours:\n@$our_kinds\ntool:\n@$tool_kinds");
-is(scalar(@$our_tables), scalar(@$tool_tables), 'as many tables');
+is(scalar(@$our_tables), scalar(@$tool_tables), 'the same number of tables');
 
 # The most frequent durations are in the same bucket or in adjacent ones.
 for my $pair (commonest($tool_tables, $our_tables))

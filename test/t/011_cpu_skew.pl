@@ -1,7 +1,7 @@
 
-# clock_cpu_skew() on a server whose clock has an offset on one CPU (test/shim/cpu_offset.c). Its
-# bounds must contain this offset. The function starts a worker process to read the clock on another
-# CPU. This process must end with the call, however the call ends.
+# clock_cpu_skew() on a server whose clock has an offset on one CPU (test/shim/cpu_offset.c). The
+# offset must be within the bounds that the function returns. The function starts a worker process
+# to read the clock on another CPU. The worker must end with the call, however the call ends.
 
 use strict;
 use warnings;
@@ -53,7 +53,7 @@ my @cpus = cpus_of(affinity($$));
 plan skip_all => 'there is only one CPU' unless @cpus > 1;
 splice(@cpus, 4) if @cpus > 4;
 
-# Sets the CPUs on which this process may run. Servers that it starts later inherit this.
+# Sets the CPUs on which this process may run. Servers that are started later inherit this setting.
 sub run_on
 {
 	system_log('taskset', '-c', '-p', join(',', @_), $$) == 0
@@ -174,7 +174,7 @@ sub all_is_well
 	my ($what) = @_;
 
 	is_deeply([ workers($node) ], [], "$what: no worker is left");
-	is(affinity($session->pid), $allowed, "$what: the backend may run where it could");
+	is(affinity($session->pid), $allowed, "$what: the backend may run on the same CPUs as before");
 	return;
 }
 
@@ -286,8 +286,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 		qr/^WARNING:  the offset of clock source "system" on CPU $cpus[1] changed$/m,
 		'an offset that changes: warning');
 	my @values = split /\|/, $row;
-	cmp_ok($values[4], '<=', 0, 'the lower bound is that of all that it was');
-	cmp_ok($values[5], '>=', 1000000000, 'and so is the upper one');
+	cmp_ok($values[4], '<=', 0, 'an offset that changes: the lower bound includes its smallest value');
+	cmp_ok($values[5], '>=', 1000000000, 'an offset that changes: the upper bound includes its largest value');
 	all_is_well('an offset that changes');
 }
 
@@ -314,7 +314,7 @@ foreach my $ns (0, 1000000)
 		$result->{err},
 		qr/^WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to \d+ times in a row after the first\.$/m,
 		"$what: warning");
-	unlike($result->{err}, qr/changed|not known/, "$what: no other one");
+	unlike($result->{err}, qr/changed|not known/, "$what: no other warning");
 	my $stalls = 0;
 	foreach my $line ((split /\n/, $result->{out})[ 1 .. $#cpus ])
 	{
@@ -324,7 +324,7 @@ foreach my $ns (0, 1000000)
 
 		cmp_ok($row{offset_min_ns}, '<=', $truth, "$what, CPU $row{cpu}: lower bound");
 		cmp_ok($row{offset_max_ns}, '>=', $truth, "$what, CPU $row{cpu}: upper bound");
-		cmp_ok($row{offset_min_ns}, '<', $row{offset_max_ns}, "$what, CPU $row{cpu}: apart");
+		cmp_ok($row{offset_min_ns}, '<', $row{offset_max_ns}, "$what, CPU $row{cpu}: the bounds differ");
 		$stalls += $row{stalls};
 	}
 	cmp_ok($stalls, '>', 0, "$what: stalls are counted");
@@ -348,7 +348,7 @@ foreach my $at (0, 1000000007)
 	foreach my $row (@rows)
 	{
 		is( join('|', @$row{qw(offset_ns offset_min_ns offset_max_ns round_trip_ns)}),
-			'|||', "$what, CPU $row->{cpu}: nothing is known");
+			'|||', "$what, CPU $row->{cpu}: the offset is NULL");
 		is($row->{warps}, 0, "$what, CPU $row->{cpu}: no warp");
 		cmp_ok($row->{longest_stall}, '>=', 500, "$what, CPU $row->{cpu}: stalls are counted");
 	}
@@ -358,7 +358,7 @@ foreach my $at (0, 1000000007)
 	freeze($at);
 	is( $session->query(
 			q{SELECT ok FROM clock_check(0.2, max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
-		'00000', "$what: a check can be made");
+		'00000', "$what: clock_check() works");
 	unfreeze();
 }
 
@@ -373,7 +373,7 @@ foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 	1 while $session->query('RESET statement_timeout')->{state} eq '57014';
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
-		"$what: and nothing else is said");
+		"$what: no other message");
 	diag sprintf('%s: after %.1f ms', $what, $result->{seconds} * 1000);
 	all_is_well($what);
 }
@@ -386,7 +386,7 @@ foreach my $i (1 .. 5)
 	$result = $session->result;
 	is($result->{state}, '57014', 'cancel');
 	is($result->{err}, "ERROR:  canceling statement due to user request\n",
-		'cancel: and nothing else is said');
+		'cancel: no other message');
 	all_is_well('cancel');
 }
 
@@ -403,9 +403,9 @@ foreach my $i (1 .. 5)
 		'active',
 		'the call waits for its worker');
 	kill('CONT', $pid);
-	is($session->result->{state}, '57014', 'and then ends');
-	ok(!status_of($pid), 'as does the worker');
-	all_is_well('a worker that takes its time');
+	is($session->result->{state}, '57014', 'the call ends after its worker has continued');
+	ok(!status_of($pid), 'the worker has ended');
+	all_is_well('a worker that is stopped for a while');
 }
 
 # An error in a subtransaction, after which the transaction continues
@@ -416,7 +416,7 @@ foreach my $i (1 .. 5)
 	$session->query('ROLLBACK TO s');
 	all_is_well('in a subtransaction');
 	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.01)})->{out},
-		scalar(@cpus), 'it goes on after that');
+		scalar(@cpus), 'the function works after the subtransaction');
 	$session->query('COMMIT');
 }
 
@@ -460,8 +460,8 @@ foreach my $i (1 .. 5)
 {
 	$killer->send(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)});
 	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)})->{out},
-		scalar(@cpus), 'one of two at once');
-	is($killer->result->{out}, scalar(@cpus), 'the other');
+		scalar(@cpus), 'two calls at the same time: the first');
+	is($killer->result->{out}, scalar(@cpus), 'two calls at the same time: the second');
 	all_is_well('two at once');
 }
 
@@ -521,13 +521,13 @@ foreach my $i (1 .. 5)
 	ok(wait_for('the worker to end', sub { !status_of($pid) }),
 		'the postmaster is killed: no worker is left');
 	ok( wait_for('the backend to end', sub { !status_of($session->pid) }),
-		'the postmaster is killed: nor is the backend');
+		'the postmaster is killed: the backend ends');
 	$session->result;
 
 	# psql has lost its connection and has ended.
 	eval { $session->quit };
 
-	# A server can start only after all processes of this one have ended.
+	# The server can be started again only after all its processes have ended.
 	wait_for(
 		'the server to end',
 		sub {
@@ -565,7 +565,7 @@ foreach my $i (1 .. 5)
 				FROM clock_cpu_skew('system', 0.1)})->{out},
 		"$cpus[1]|t|t|t|t|t||0|0|t|0|0",
 		'one CPU: one row');
-	is(affinity($session->pid), $cpus[1], 'one CPU: as before');
+	is(affinity($session->pid), $cpus[1], 'one CPU: the backend may run on it as before');
 	$session->quit;
 	$node->stop;
 }

@@ -1,6 +1,6 @@
 
 # clock_drift() and clock_monitor() on a clock that runs at a wrong rate, steps, or stands still
-# (test/shim/drift_clock.c). The drift that they find must be the injected one.
+# (test/shim/drift_clock.c). The functions must find the injected drift.
 
 use strict;
 use warnings;
@@ -16,21 +16,21 @@ my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/drift_clock.so';
 plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
   unless -f $shim;
 
-# Time in seconds within which an interrupted statement must end, and CPU time in seconds that it
-# may use until then. An idle machine needs 10 ms, but on a loaded machine a process may wait long.
-# No statement would end by itself within this time.
+# Maximum time in seconds, and maximum CPU time in seconds, between the interruption of a statement
+# and its end. On an idle machine, a statement ends after 10 ms, but on a loaded machine its process
+# may wait long for the CPU. Uninterrupted, no tested statement ends within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 
 # Makes CLOCK_MONOTONIC of a process faulty. Arguments:
-#   $ppm    error of its rate in ppm
-#   $ahead  its offset in ns
+#   $ppm    error of the clock's rate in ppm
+#   $ahead  offset of the clock in ns
 #   $delay  delay of some readings in ns
 #   $every  length of a period in ns, for $step and $still
-#   $step   by how many ns it steps ahead in each period
-#   $still  for how many ns it stands still in each period
+#   $step   size in ns of the clock's step ahead in each period
+#   $still  time in ns for which the clock stands still in each period
 sub inject
 {
 	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
@@ -65,8 +65,8 @@ my $tsc = $node->safe_psql('postgres',
 # Calibrates the TSC before the tests.
 $session->query('SELECT count(*) FROM clock_sources');
 
-# Number of confidence intervals that were measured at a first attempt, and number of those that
-# contain the true drift.
+# Number of confidence intervals that were measured at a first attempt, and number of those
+# intervals that is_right() accepts.
 my ($intervals, $containing) = (0, 0);
 
 # Returns whether the confidence interval of a drift contains the true drift. If the true drift is
@@ -79,8 +79,8 @@ sub is_right
 	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
 }
 
-# Calls $measure, which returns a list that begins with a row of clock_drift(). Repeats this up to
-# four times until the drift of the row is right and $also, if given, returns true for the list.
+# Calls $measure, which returns a list that begins with a row of clock_drift(). Repeats the call up
+# to four times, until is_right() accepts the row and $also, if given, returns true for the list.
 # Repetition is necessary: a 95 % interval misses the true drift in one of 20 cases, and a process
 # that waits for the CPU may see two steps as one.
 sub measured
@@ -99,7 +99,8 @@ sub measured
 	return wantarray ? @values : $values[0];
 }
 
-# Checks that the confidence interval of a row contains the true drift, as is_right() does.
+# Checks that the confidence interval of a row contains the true drift, by the criteria of
+# is_right().
 sub contains
 {
 	my ($row, $truth, $what, $wide) = @_;
@@ -109,7 +110,7 @@ sub contains
 	cmp_ok($error, '>', 0, "$what: there is an interval");
 	cmp_ok(abs($drift - $truth),
 		'<=', $error, "$what: $drift +- $error contains $truth");
-	cmp_ok(abs($drift), '>', $error, "$what: and not 0") if $truth != 0 && !$wide;
+	cmp_ok(abs($drift), '>', $error, "$what: the interval does not contain 0") if $truth != 0 && !$wide;
 	return;
 }
 
@@ -120,7 +121,7 @@ sub drift_of
 		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
-# Calls drift_of() until the drift is right.
+# Calls drift_of() until is_right() accepts the drift, at most five times.
 sub right_drift_of
 {
 	my ($truth, @arguments) = @_;
@@ -140,7 +141,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 		contains($row, $ppm, "$source at $ppm ppm");
 		is($said, '', "$source at $ppm ppm: no warning");
 		is(join(' ', @$row{qw(backward_steps backward_max_ns warps warp_max_ns lags lag_max_ns)}),
-			'0 0 0 0 0 0', "$source at $ppm ppm: a rate is no step");
+			'0 0 0 0 0 0', "$source at $ppm ppm: no steps are found");
 	}
 	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
 		0, "a correct clock compared with one at $ppm ppm");
@@ -162,7 +163,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	contains($short, 200, '200 ppm in 0.02 s');
 	contains($long, 200, '200 ppm in 1 s');
 	cmp_ok($long->{drift_margin_ppm},
-		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
+		'<', $short->{drift_margin_ppm}, 'the interval is narrower after a longer time');
 }
 
 # Readings that are delayed are rejected. Each reading is taken between two readings of the
@@ -179,9 +180,9 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	contains($row, 200, '200 ppm, readings that take long');
 	diag "$row->{rejected} rejected, $row->{pairs} not";
 	cmp_ok($row->{rejected}, '>=', 10, 'pairs with a wide bracket are rejected');
-	cmp_ok($row->{pairs}, '>', $row->{rejected}, 'but most are used');
-	cmp_ok($row->{residual_max_ns}, '<', $delay / 4, 'a delay is no residual');
-	cmp_ok($row->{bracket_ns}, '<', $delay, 'nor is it in the median bracket');
+	cmp_ok($row->{pairs}, '>', $row->{rejected}, 'more pairs are used than rejected');
+	cmp_ok($row->{residual_max_ns}, '<', $delay / 4, 'the residuals do not contain the delay');
+	cmp_ok($row->{bracket_ns}, '<', $delay, 'the median bracket does not contain the delay');
 }
 
 # A drift is relative to a reference. Two clocks with the same rate do not drift, even if both are
@@ -191,7 +192,7 @@ if ($tsc)
 	contains(scalar right_drift_of(0, 'rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
 }
 contains(scalar right_drift_of(0, 'system', 'monotonic', 0.3),
-	0, 'two names of the clock that is wrong');
+	0, 'two names of the faulty clock');
 
 # clock_monitor(): the difference between the clock and the reference clock must grow at the
 # injected rate.
@@ -201,8 +202,8 @@ foreach my $ppm (200, -200)
 	my (@rows, $edges);
 
 	# Repeats the call if a difference is wrong. The process may lose the CPU in the first
-	# comparison of the clocks. This comparison is not returned, so the test does not know how
-	# uncertain it is.
+	# comparison of the clocks. clock_monitor() does not return the bracket of this comparison, so
+	# the test does not know its error.
 	foreach (1 .. 5)
 	{
 		my $result = $session->query("SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)");
@@ -223,8 +224,8 @@ foreach my $ppm (200, -200)
 		last unless grep { $_->{off} > $_->{allowed} } @rows;
 	}
 	cmp_ok($_->{off}, '<=', $_->{allowed}, $_->{what}) foreach @rows;
-	cmp_ok($edges, '>=', 1, 'there are edges');
-	cmp_ok($edges, '<=', 3, 'and no more than asked for');
+	cmp_ok($edges, '>=', 1, 'clock_monitor returns rows');
+	cmp_ok($edges, '<=', 3, 'clock_monitor returns at most one row per interval');
 }
 
 # Returns whether the session is executing a statement.
@@ -293,9 +294,9 @@ foreach my $case (
 	like($said, qr/^$warnings{$kind}$hint\z/, "$what: warning");
 }
 
-# A clock that steps repeatedly. The reported rate must be that between the steps. A step back may
-# be reported as a backward step or as a lag, depending on the time between two observations. If the
-# process waits for the CPU, two steps may be reported as one.
+# A clock that steps repeatedly. The reported rate must be the rate between the steps. A step back
+# may be reported as a backward step or as a lag, depending on the time between two observations. If
+# the process waits for the CPU, two steps may be reported as one.
 foreach my $case (
 	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 3, -1_000_000, 200 ],
 	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
@@ -315,10 +316,10 @@ foreach my $case (
 	my $back = $row->{backward_steps} + $row->{lags};
 
 	contains($row, $ppm, $what, 1);
-	cmp_ok(abs($row->{drift_ppm} - $ppm), '<', abs($step) / 0.1 / 1000 / 2, "$what: it is not taken for a rate");
+	cmp_ok(abs($row->{drift_ppm} - $ppm), '<', abs($step) / 0.1 / 1000 / 2, "$what: the steps are not part of the rate");
 	cmp_ok($step > 0 ? $row->{warps} : $back, '>', 0, "$what: found");
-	cmp_ok($step > 0 ? $row->{warps} : $back, '<=', $row->{duration_s} / 0.1 + 2, "$what: no more than there were");
-	is($step > 0 ? $back : $row->{warps}, 0, "$what: none the other way");
+	cmp_ok($step > 0 ? $row->{warps} : $back, '<=', $row->{duration_s} / 0.1 + 2, "$what: no more steps than were injected");
+	is($step > 0 ? $back : $row->{warps}, 0, "$what: no step in the other direction");
 	cmp_ok($row->{warp_max_ns} + $row->{lag_max_ns} + $row->{backward_max_ns}, '>=', abs($step) * 0.95,
 		"$what: size");
 	like(
@@ -378,12 +379,12 @@ foreach my $ppm (-1e6, -3e6)
 	$result = $session->query(
 		q{SELECT count(*) FROM clock_monitor('{monotonic_raw}', 0.2, 0.1, 'system')});
 	is($result->{state}, '00000', "a reference that $what: the monitor ends");
-	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
+	cmp_ok(time - $start, '<', 60, "a clock that $what: all calls end");
 }
 
 # There are more than 40 first attempts. 95 % of their intervals should contain the true drift.
 # Requires only 80 %, because chance may lower the share.
-cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
+cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the true drift at the first attempt");
 inject(0, 0);
 
 # Progress reports

@@ -33,8 +33,8 @@ sub start
 	return $node;
 }
 
-# Calls clock_check(), and returns the names of the checks that fail, separated by commas. With a
-# duration of 0.5 s, which the callers pass, a run contains some 50 of the injected faults, even if
+# Calls clock_check(), and returns the names of the checks that fail, separated by commas. To find
+# injected faults, callers pass a duration of 0.5 s: such a run contains some 50 faults, even if
 # other processes use most of the CPU.
 sub failed
 {
@@ -101,24 +101,24 @@ sub advice
 	{
 		my $finding = $rows{$check}{finding};
 
-		# The threshold of the cost is the measured cost of a system call, which is in the text of
-		# the finding.
+		# The threshold of the cost is 200 ns, or 0.9 times the cost of a system call if this is
+		# lower. The measured cost of a system call is in the text of the finding.
 		$threshold{$check} = 0.9 * $1
 		  if $check eq 'cost' && $finding =~ /a system call ([\d.]+) ns/ && 0.9 * $1 < 200;
 		cmp_ok(figure($check, $finding) // -1,
-			'>', $threshold{$check} - 0.1, "$what: by its own figure clock_check would not pass $check either");
-		like($rows{overall}{finding}, qr/^\d+ warnings?.*: .*\b$check\b/, "$what: the verdict names it");
+			'>', $threshold{$check} - 0.1, "$what: the figure of $check exceeds the threshold of clock_check");
+		like($rows{overall}{finding}, qr/^\d+ warnings?.*: .*\b$check\b/, "$what: the verdict names $check");
 	}
 	foreach my $check (grep { $_ ne 'overall' && $rows{$_}{severity} eq 'ok' } @order)
 	{
-		is($rows{$check}{action}, '', "$what: nothing to do for $check");
+		is($rows{$check}{action}, '', "$what: no action for $check");
 	}
 	cmp_ok($session->widest('SELECT check_name, severity, finding, action FROM advice ORDER BY n'),
 		'<=', 120, "$what: fits a page");
 	return \%rows;
 }
 
-# A correct clock. Other processes may use the CPU for an unknown time.
+# A correct clock. The severity of "gaps" is not checked, because other processes may use the CPU.
 {
 	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
@@ -143,7 +143,7 @@ sub advice
 	}
 	is(failed($session, ''), '', 'correct: every check passes');
 	is(failed($session, q{0.1, 0, 'infinity', 'infinity', 'infinity'}),
-		'cost', 'no reading is free');
+		'cost', 'a maximum cost of 0 fails');
 	$session->quit;
 	$node->stop;
 }
@@ -169,39 +169,40 @@ sub advice
 			FROM pg_settings WHERE name = 'timing_clock_source'});
 	$rows = advice($session, 'slow', 'cost');
 	is( $session->query(q{SELECT read_by FROM clock_survey('{system}', duration => 0.2)})->{out},
-		'system call', 'slow: how it is read');
+		'system call', 'slow: the clock is read by a system call');
 	is($rows->{cost}{severity}, 'warning', 'slow: a warning');
 	like($rows->{cost}{finding}, qr/costs a system call: .* takes \d+\.\d ns, a system call \d+\.\d ns/,
-		'slow: what is wrong, by these figures');
+		'slow: the finding, with its figures');
 	is($rows->{cost}{action},
 		'now: as root, cd /sys/devices/system/clocksource/clocksource0'
 		  . ' echo hyperv_clocksource_tsc_page > current_clocksource'
 		  . ' for good: add clocksource=hyperv_clocksource_tsc_page to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root'
 		  . ' update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine'
 		  . q{ ask the provider: to change the kernel's clock source from hpet to hyperv_clocksource_tsc_page},
-		'slow: what to do');
-	# A command in an action has a line of its own, or is part of a sentence. It is never broken.
+		'slow: the action');
+	# A command in an action has a line of its own, or is part of a sentence. No line break divides
+	# a command.
 	my $actions = $session->query(q{SELECT action FROM clock_advice(0.1) WHERE check_name = 'cost'})->{out};
 	like($actions, qr{^cd /sys/devices/system/clocksource/clocksource0$}m, 'slow: a command in one line');
-	like($actions, qr{^echo hyperv_clocksource_tsc_page > current_clocksource$}m, 'slow: and one that is long');
-	like($actions, qr{grub2-mkconfig -o /boot/grub2/grub.cfg}, 'slow: and one among others');
+	like($actions, qr{^echo hyperv_clocksource_tsc_page > current_clocksource$}m, 'slow: a long command in one line');
+	like($actions, qr{grub2-mkconfig -o /boot/grub2/grub.cfg}, 'slow: a command within a sentence');
 	unlink "$kernel/available_clocksource";
 	append_to_file("$kernel/available_clocksource", "hpet acpi_pm\n");
 	$rows = advice($session, 'no faster one', 'cost');
-	like($rows->{cost}{action}, qr/ask the provider: which instance type/, 'no faster one: what to ask for');
-	is(failed($session, q{0.5, 'infinity', 'infinity', 'infinity', 'infinity'}), '', 'slow: unless any cost is allowed');
-	is(failed($session, q{0.5, 1e9, 'infinity', 'infinity', 'infinity'}), '', 'slow: or this one');
+	like($rows->{cost}{action}, qr/ask the provider: which instance type/, 'no faster clock source: the question to the provider');
+	is(failed($session, q{0.5, 'infinity', 'infinity', 'infinity', 'infinity'}), '', 'slow: passes if any cost is allowed');
+	is(failed($session, q{0.5, 1e9, 'infinity', 'infinity', 'infinity'}), '', 'slow: passes if a cost of 1 s is allowed');
 
 	my $one_cpu = $rows->{skew}{finding} =~ /one CPU/;
 
 	is($rows->{skew}{severity}, 'notice', 'no worker: a notice') unless $one_cpu;
 	is(failed($session, q{0.5, 'infinity', 1e9, 'infinity', 'infinity'}),
 		$one_cpu ? '' : 'skew',
-		'no worker: what cannot be found is no pass');
+		'no worker: a check that cannot be made does not pass');
 	is($session->query('SELECT 1')->{out}, '1', 'the session goes on');
 
-	# If the server reads the slow clock although the TSC is available, the advice is to change its
-	# setting.
+	# If the server reads the slow clock although the TSC is available, the advice is to change the
+	# server's setting.
 	if ($node->pg_version->major >= 19
 		&& $session->query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'})->{out} eq 't')
 	{
@@ -210,7 +211,7 @@ sub advice
 		append_to_file("$kernel/available_clocksource", "tsc\n");
 		$rows = advice($session, 'TSC');
 		is($rows->{explain_clock}{severity}, 'notice', 'the TSC would be faster');
-		like($rows->{explain_clock}{action}, qr/for good: ALTER SYSTEM/, 'and how to have it');
+		like($rows->{explain_clock}{action}, qr/for good: ALTER SYSTEM/, 'the action selects the TSC');
 	}
 	$session->quit;
 	$node->stop;
@@ -252,8 +253,8 @@ SKIP:
 			$what eq 'fast' ? 1 : 1000000000, $size);
 		$rows = advice($session, $what, $check);
 		is($rows->{$check}{severity}, 'warning', "$what: a warning");
-		like($rows->{$check}{finding}, qr/system|instr_time/, "$what: of the system clock");
-		like($rows->{$check}{action}, qr/ask the provider: ./, "$what: what to ask for");
+		like($rows->{$check}{finding}, qr/system|instr_time/, "$what: the finding names the clock");
+		like($rows->{$check}{action}, qr/ask the provider: ./, "$what: the question to the provider");
 		$write->(++$generation, 0);
 		$session->quit;
 	}

@@ -97,7 +97,7 @@ sub near
 
 # Detects the version of ministat: Debian has the versions of 2015 and of 2025. The older one loses
 # digits of standard deviations. For an even number of values, its median is the larger of the two
-# in the middle. Its margin in percent does not include the error of the first mean.
+# values in the middle. Its margin in percent does not include the error of the first mean.
 write_file('even', [ 1, 2, 3, 5 ]);
 my $old = ministat('-n', 'even') =~ /^x +4 +1 +5 +3 /m;
 note($old ? 'ministat of 2015' : 'ministat of 2025');
@@ -208,16 +208,16 @@ for my $k (0 .. $#cases)
 cmp_ok($seen{figures}, '>=', 60, "$seen{figures} with margins to compare");
 for my $level (@levels)
 {
-	cmp_ok($seen{"$level, different"} || 0, '>=', 5, "$level %: some that differ");
-	cmp_ok($seen{"$level, not"} || 0, '>=', 5, "$level %: some that do not");
+	cmp_ok($seen{"$level, different"} || 0, '>=', 5, "$level %: some pairs differ");
+	cmp_ok($seen{"$level, not"} || 0, '>=', 5, "$level %: some pairs do not differ");
 	note(sprintf 'margins at %s %% differ by at most %.4f %%', $level, 100 * $worst{$level});
 }
 note(($undecided || 0) . ' too close to call for a rounded table');
 
 # Compares the plots symbol by symbol, with all text around them. Some differences are expected:
 #   ministat's width does not include the frame, and ministat indents by a tab;
-#   ministat's plot has only as many rows as the last data set needs. In the rows above them,
-#     clocktiming's plot may only have symbols of the first data set.
+#   ministat's plot has only as many rows as the last data set needs. In the additional rows at the
+#     top of clocktiming's plot, only symbols of the first data set are allowed.
 #
 # Finally checks that clocktiming's plot contains all values.
 my @pictures = (
@@ -262,14 +262,14 @@ for my $i (0 .. $#pictures)
 	is($picture, $theirs, "picture $i, $width columns" . ($separate ? ', bars apart' : ''));
 }
 
-# Below the plots, ministat prints wider statistics (75 columns) than clocktiming. The plots must be
-# equal.
+# In a plot of 74 columns, the statistics below the plot differ, because those of ministat have 75
+# columns. The plots themselves must be equal.
 write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');
 my @picture = split /\n/, $node->safe_psql('postgres',
 	'SELECT plot FROM clock_compare(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ', plot_width => 74) WHERE plot IS NOT NULL');
-is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot');
+is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot in 74 columns');
 is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns');
 
 $node->stop;

@@ -81,7 +81,7 @@ foreach my $rate ('NULL', 200)
 		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.2]}\|/, "rate $rate: row $n");
 		# A row is returned after its interval has ended, and long before the end of the run.
 		cmp_ok(time - $start, '>=', $n * 0.2, "rate $rate: row $n is not early");
-		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
+		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n is returned at the end of its interval");
 	}
 
 	# The client fetches no row for a while. The intervals that pass meanwhile are not sampled: their
@@ -90,13 +90,14 @@ foreach my $rate ('NULL', 200)
 	$result = $session->query('FETCH 2 FROM c');
 	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");
 
-	# When the client has caught up, intervals are sampled again, the first of them in part.
+	# When the client has fetched the missed rows, intervals are sampled again, the first of these
+	# intervals only in part.
 	foreach (1 .. 100)
 	{
 		$result = $session->query('FETCH FROM c');
 		last if (split /\|/, $result->{out})[-1] > 0;
 	}
-	cmp_ok((split /\|/, $result->{out})[-1], '>', 0, "rate $rate: and the run goes on");
+	cmp_ok((split /\|/, $result->{out})[-1], '>', 0, "rate $rate: intervals are sampled again");
 	is($session->query('CLOSE c')->{state}, '00000', "rate $rate: an early end");
 	$session->can_measure("rate $rate: after an early end");
 }
@@ -118,7 +119,7 @@ foreach my $rate ('NULL', 1000)
 	$session->query(sprintf $early, $rate) foreach 1 .. 2;
 	$before = $session->memory;
 	is($session->query(sprintf $early, $rate)->{state}, '00000', "rate $rate: many early ends");
-	cmp_ok($session->memory - $before, '<', 100_000, "rate $rate: memory after them");
+	cmp_ok($session->memory - $before, '<', 100_000, "rate $rate: memory after many early ends");
 }
 
 # The memory of a statement does not grow with the number of its rows.
@@ -155,7 +156,7 @@ foreach my $call (
 	like($result->{err}, qr/^(?:$notice){1,6}\z/, "$call: reports");
 }
 like($session->query(q{SELECT count(*) FROM clock_timeline('system', 0.5, 0.1)})->{err},
-	qr/ \d+ readings, mean .* backward steps\n/, 'reports at an edge are of the interval');
+	qr/ \d+ readings, mean .* backward steps\n/, 'a report at the end of an interval has the figures of the interval');
 $session->query('SET clocktiming.progress_interval = 0');
 
 # The server's clock changes while a cursor is open.
@@ -171,7 +172,7 @@ if ($node->pg_version >= 19
 	is($session->query('MOVE 1 FROM c')->{state}, '00000', 'instr_time reads the system clock');
 	$session->query('SET timing_clock_source = tsc');
 	$result = $session->query('MOVE 1 FROM c');
-	is($result->{state}, '55000', 'it cannot go on with another one');
+	is($result->{state}, '55000', 'the run cannot continue with another clock');
 	like($result->{err}, qr/clock source "instr_time" was changed while it was measured/, 'message');
 	$session->query('ROLLBACK');
 }

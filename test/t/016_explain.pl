@@ -101,7 +101,7 @@ foreach my $method (@methods)
 				last if $result->{err} =~ /query being measured/;
 			}
 			is($result->{state}, '57014', "$what: times out");
-			like($result->{err}, qr/CONTEXT: .*query being measured: "\Q$query\E"/s, "$what: says in which query");
+			like($result->{err}, qr/CONTEXT: .*query being measured: "\Q$query\E"/s, "$what: the context names the query");
 			as_before($what);
 
 			$session->send($statement);
@@ -116,13 +116,14 @@ foreach my $method (@methods)
 			$session->query('ROLLBACK TO s');
 			is($session->query(q{SELECT count(*), current_setting('clocktiming.worker_timing'), current_setting('transaction_read_only') FROM log})->{out},
 				'1||off', "$what: the transaction goes on");
-			is($session->query(q{INSERT INTO log VALUES ('written')})->{state}, '00000', "$what: and may write");
+			is($session->query(q{INSERT INTO log VALUES ('written')})->{state}, '00000', "$what: the transaction may write");
 			$session->query('ROLLBACK');
 			as_before("$what, in a subtransaction");
 		}
 	}
 
-	# Errors in the query: in the leader, in a worker, and caught by a handler.
+	# Errors of the query in the leader or in a worker. Each query is executed without a handler,
+	# and then with a handler that catches the error.
 	foreach my $query (
 		'SELECT 1 / (i - 4000) FROM generate_series(1, 5000) AS i',
 		'SELECT count(1 / (i - 4999)) FROM b',
@@ -147,7 +148,7 @@ foreach my $method (@methods)
 						END IF;
 					END;
 				END LOOP;
-			END\$\$})->{state}, '00000', "$what: caught, and goes on");
+			END\$\$})->{state}, '00000', "$what: caught, and the statement continues");
 		as_before("$what, caught");
 	}
 }
@@ -166,12 +167,12 @@ SKIP:
 		  or die 'no workers';
 		$fresh->{psql}->kill_kill;
 		ok( $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid OR leader_pid = $pid"),
-			"$method: a client that is gone ends it");
+			"$method: the call ends if its client disconnects");
 	}
 }
 
-# Rows and loops of parallel plans must be those of EXPLAIN ANALYZE. Members: query, settings, and a
-# pattern that the types of the plan's nodes match.
+# Parallel plans, whose rows and loops must be those of EXPLAIN ANALYZE. Members of each plan:
+# query, settings, and a pattern that the list of the node types must match.
 my @shapes = (
 	[ 'SELECT count(*) FROM a', '', 'Gather .*Seq Scan' ],
 	[ 'SELECT * FROM a WHERE i % 3 = 0', '', '^Gather Seq Scan' ],
@@ -197,8 +198,8 @@ my @shapes = (
 	[ 'SELECT counts(), count(*) FROM a', '', '' ],
 	[ 'SELECT count(*) FROM a WHERE k < 0', '', 'Gather' ],
 	[ 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT * FROM c JOIN b ON b.i = c.n', '', 'Gather' ]);
-# nodes() returns the nodes of a plan, expected() those of EXPLAIN ANALYZE, and differences()
-# compares them with clock_explain().
+# nodes() returns the nodes of a plan in JSON, expected() returns the nodes of EXPLAIN ANALYZE for a
+# query, and differences() compares the nodes of EXPLAIN ANALYZE with those of clock_explain().
 my $nodes = q{
 	CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
 	RETURNS TABLE (node_type text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
@@ -224,7 +225,7 @@ my $nodes = q{
 					OR c.loops > 0 AND abs(c.rows::numeric / c.loops - e.rows) > 0.5)
 		FROM (SELECT * FROM clock_explain(query, method => method) WHERE node > 0) AS c FULL JOIN pg_temp.expected(query) AS e USING (node) $$};
 
-# Compares rows and loops with those of EXPLAIN ANALYZE. Repeats this if they differ, because a
+# Compares rows and loops with those of EXPLAIN ANALYZE. Repeats the comparison if they differ: a
 # worker that starts late finds no rows left, and then does not execute all nodes.
 sub compare
 {
@@ -288,18 +289,18 @@ my $marks = $session->query(
 like($marks->{out}, qr/mean of 3 processes/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
-	't', 'all their calls with sampling => 1');
+	't', 'all calls are timed with sampling => 1');
 # All processes sleep. The total time of Gather must be at least half of the time that a process
 # sleeps.
 is( $session->query(
 		q{SELECT count(*) FROM clock_explain('SELECT pause(0.002) FROM b WHERE i <= 60') AS c
 			WHERE total_ms > 0 AND total_ms * loops / least(loops, 1) >= 30 AND node_type = 'Gather'})->{out},
-	'1', 'a sleeping plan') ;
+	'1', 'total time of Gather in a sleeping plan') ;
 
 # Fewer workers can be started than were planned.
 $session->query('SET max_parallel_workers = 0');
 is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT count(*) FROM a', 'sampling')})->{out},
-	't', 'with no workers to be had');
+	't', 'rows and loops if no worker can be started');
 $session->query('RESET max_parallel_workers');
 
 # The setting by which the server's own regression tests force parallel plans
@@ -332,28 +333,28 @@ is($watcher->query(q{SELECT string_agg(line, ' ' ORDER BY node) FROM clock_expla
 foreach my $method (@methods)
 {
 	is($watcher->query("SELECT count(*) FROM clock_explain('SELECT * FROM secret', method => '$method')")->{state}, '42501',
-		"$method: but reads no table that is not for it");
+		"$method: a member of pg_monitor may not read a table without privileges");
 	is($watcher->query("SELECT clock_explain('INSERT INTO own VALUES (1)', method => '$method', allow_writes => true)")->{state}, '42501',
-		"$method: nor writes to one");
+		"$method: a member of pg_monitor may not write to a table without privileges");
 	is($watcher->query("SELECT max(rows) FROM clock_explain('SELECT * FROM own', method => '$method')")->{out}, '10',
-		"$method: row-level security is the caller's");
+		"$method: row-level security applies to the caller");
 	my ($row) = compare($watcher, 'SELECT count(*) FROM a JOIN b USING (i)', $method);
 	like($row->{out}, qr/^.*Gather.*\|$/, "$method: a parallel plan of a role that is no superuser");
 }
 like(
 	$watcher->query(q{SELECT string_agg(note, ' ') FROM clock_explain('SELECT * FROM a WHERE i % 3 = 0')})->{out},
-	qr/mean of 3 processes/, 'whose workers are timed');
-is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
+	qr/mean of 3 processes/, 'workers of a role that is no superuser are timed');
+is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'a member of pg_monitor may not set clocktiming.worker_timing');
 $watcher->quit;
 # clocktiming.worker_timing contains the handle of a segment of shared memory, by which workers find
 # the leader. An invalid handle, or that of another segment, does no harm.
 $session->query(q{SET clocktiming.worker_timing = '4711'});
-is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting of no meaning');
+is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a handle of no segment does no harm');
 $session->query(q{SET clocktiming.worker_timing = 'nonsense'});
-is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'nor of any number');
+is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting that is no number does no harm');
 is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT count(*) FROM a', 'sampling')})->{out}, 't',
-	'and is overridden');
-is($session->query('SHOW clocktiming.worker_timing')->{out}, 'nonsense', 'and restored');
+	'clock_explain overrides the setting');
+is($session->query('SHOW clocktiming.worker_timing')->{out}, 'nonsense', 'clock_explain restores the setting');
 $session->query(q{SET clocktiming.worker_timing = ''});
 as_before('the setting');
 
@@ -380,7 +381,7 @@ like($session->query(q{SELECT * FROM clock_explain_text('INSERT INTO w VALUES (0
 	qr/^Trigger before: time=\d+\.\d+ calls=1$/m, 'triggers are shown');
 is($session->query('SELECT count(*) FROM w WHERE k <> 0')->{out}, '0', 'nothing was written');
 
-# The query itself calls clock_explain(), also in a parallel plan.
+# The query itself calls clock_explain(), for a query with a parallel plan.
 is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
 		'SELECT sum(d.rows) FROM b, clock_explain(''SELECT count(*) FROM a'') AS d WHERE b.i < 3') AS c WHERE node = 1})->{out},
 	'1', 'nested');
@@ -395,7 +396,7 @@ cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
 # The backend is stopped during a call, as if its virtual machine were frozen. The output must
-# report this.
+# report the lost time.
 {
 	my $s = ClockSession->new($node);
 	$s->send(q{SELECT string_agg(concat_ws('|', node_type, total_ms, total_margin_ms, self_ms, self_margin_ms, run_ms, note), E'\n' ORDER BY node)
@@ -450,17 +451,17 @@ auto_explain.log_nested_statements = on
 			my $result = $s->query($call);
 
 			# If auto_explain requests no timers, the method sampling raises no error: clocktiming
-			# then counts the rows itself, also for auto_explain.
+			# then counts the rows itself, and auto_explain prints these counts.
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");
 				next;
 			}
 			is($result->{state}, '55000', "$libraries, $method: log_analyze on, log_timing $timing");
-			like($result->{err}, qr/HINT: .*auto_explain\.log_analyze/, "$libraries, $method: and says why");
+			like($result->{err}, qr/HINT: .*auto_explain\.log_analyze/, "$libraries, $method: the hint names the setting");
 		}
 		$s->query('RESET auto_explain.log_timing; RESET auto_explain.log_analyze');
-		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: and off again");
+		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: log_analyze off again");
 	}
 	# With this setting, auto_explain does not instrument clock_explain's execution, because it is
 	# nested.
@@ -480,7 +481,7 @@ auto_explain.log_nested_statements = on
 	my $its_log = slurp_file($other->logfile);
 	unlike($its_log, qr/PANIC|terminated by signal|TRAP/, "$libraries: nothing has crashed");
 	like($its_log, qr/Limit .*\(actual rows=1000(\.00)? loops=1\)\n.*Gather .*\(actual rows=20000(\.00)? loops=1\)\n(.*\n)*?.*Seq Scan on a .*\(actual rows=\d+(\.\d\d)? loops=3\)/,
-		"$libraries: auto_explain logs the rows that there were");
+		"$libraries: auto_explain logs the correct numbers of rows");
 }
 
 done_testing();

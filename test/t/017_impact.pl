@@ -1,6 +1,6 @@
 
-# clock_impact() multiplies the number of operations by the number of clock readings for each.
-# Compares this with the actual number of readings (test/shim/count_clock.c). Also tests
+# clock_impact() multiplies the number of operations by the number of clock readings per operation.
+# Compares the product with the actual number of readings (test/shim/count_clock.c). Also tests
 # clock_impact() with and without pg_stat_statements.
 
 use strict;
@@ -16,8 +16,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# Returns the number of clock readings that were counted since the last call of this function. From
-# now on, counts those of the given process.
+# Returns the number of clock readings that were counted since the last call of this function. Then
+# starts counting the readings of the process $pid, or none if $pid is 0.
 sub readings
 {
 	my ($pid) = @_;
@@ -117,10 +117,10 @@ sub compare
 	# Allows for 20 readings that the session makes for other purposes. Their number may differ
 	# between the executions with the setting off and on.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
-		"$what: no fewer readings than are reckoned with");
+		"$what: no fewer readings than clock_impact states");
 	# For temporary files, clock_impact() states only a lower bound.
 	cmp_ok($added, '<=', 1.03 * $most + 20,
-		"$what: and no more")
+		"$what: no more readings than clock_impact states")
 	  unless $what eq 'temporary files';
 	return;
 }
@@ -166,8 +166,8 @@ foreach my $method (@methods)
 }
 
 # clock_impact() observes for some seconds, while another session does a known amount of work. The
-# work begins when the function waits, and ends before it does. So the work is in the difference of
-# the two snapshots of the statistics.
+# work begins after the function has begun to wait, and ends before the function ends. So the
+# difference of the function's two snapshots of the statistics contains the work.
 {
 	my $node = node('observed', '');
 
@@ -189,7 +189,8 @@ foreach my $method (@methods)
 	my %seen;
 	my $seconds = 4;
 
-	# Repeats this with more seconds if the work has taken too long, as it does on a busy machine.
+	# If the work has taken too long, which happens on a busy machine, repeats the observation with
+	# more seconds.
 	for (1 .. 4)
 	{
 		my $start = time;
@@ -221,16 +222,16 @@ foreach my $method (@methods)
 	}
 	# Allows for more calls, because the function's own statements and those of poll_query_until()
 	# also read rows.
-	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
-	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
-	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
-	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: and no others');
+	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the scanned rows are counted');
+	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: few other rows are counted');
+	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the WAL writes are counted');
+	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: few other WAL writes are counted');
 	# The call can be cancelled.
 	$session->query('SET statement_timeout = 500');
 	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
 	$session->query('RESET statement_timeout');
-	# If the statistics are reset during the call, the result is unknown. Repeats this with more
-	# seconds if the function ended before the reset.
+	# If the statistics are reset during the call, the result must be NULL. Repeats the call with
+	# more seconds if the function ended before the reset.
 	my $reset;
 	for ($seconds = 1; $seconds < 100; $seconds *= 3)
 	{
@@ -275,23 +276,23 @@ foreach my $method (@methods)
 		$node->safe_psql('postgres', 'SELECT i FROM generate_series(1, 300000) AS i');
 		$row = $node->safe_psql('postgres', $calls);
 		like($row, qr/^pg_stat_statements\|at least\|30\d\d\d\d\|t\|/, 'rows that were returned');
-		unlike($row, qr/cannot/, 'and no complaint');
+		unlike($row, qr/cannot/, 'no reason for missing statistics');
 		$node->safe_psql('postgres', 'COPY (SELECT i FROM generate_series(1, 300000) AS i) TO STDOUT');
 		like($node->safe_psql('postgres', $calls), qr/^pg_stat_statements\|at least\|30\d\d\d\d\|t\|/,
-			'what COPY counts is no rows of a node for certain');
+			'rows of COPY are not counted, because they need not be rows of a node');
 		$node->safe_psql('postgres',
 			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
 		like($node->safe_psql('postgres',
 				q{SELECT statistics, operations FROM clock_impact(detail => true) WHERE work = 'temporary files'}),
-			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
+			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'operations on temporary files');
 
 		$node->safe_psql('postgres', q{
 			CREATE ROLE regress_watcher LOGIN IN ROLE pg_monitor;
 			REVOKE SELECT ON "Odd schema".pg_stat_statements FROM PUBLIC});
 		like($node->safe_psql('postgres', "SET ROLE regress_watcher; $calls"),
-			qr/pg_stat_statements cannot be read: permission denied/, 'not for everybody');
+			qr/pg_stat_statements cannot be read: permission denied/, 'without the privilege');
 		like($node->safe_psql('postgres', "BEGIN; SET LOCAL ROLE regress_watcher; $calls; RESET ROLE; SELECT 1; COMMIT"),
-			qr/^1$/m, 'and that ends no transaction');
+			qr/^1$/m, 'lack of the privilege does not abort the transaction');
 	}
 	$node->stop;
 }

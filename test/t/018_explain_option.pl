@@ -49,7 +49,7 @@ $node->safe_psql(
 
 # The options do not exist before the library is loaded.
 my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOCK_SAMPLING 64) SELECT 1');
-like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
+like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'the option does not exist before the library is loaded');
 
 my $session = ClockSession->new($node);
 my $killer = ClockSession->new($node);
@@ -68,8 +68,8 @@ sub lines
 sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
 sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self \d+\.\d{3} \+\/- \d+\.\d{3} ms \(\d+\.\d \+\/- \d+\.\d %\), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
 
-# Returns the lines after the plan, with N for each number of ms, and without those about other load
-# of the machine.
+# Returns the lines after the plan, with N for each number of ms, and without the text about times
+# that the query waited for the CPU.
 sub closing_lines
 {
 	my ($text) = @_;
@@ -90,9 +90,9 @@ sub untouched
 
 	is(scalar(() = $text =~ /actual time=\d+\.\d+\.\.\d+\.\d+ rows=\d+\.\d\d loops=[123]\)/g), node_lines($text),
 		"$what: EXPLAIN ANALYZE has times");
-	unlike($text, qr/Clock/, "$what: and nothing of ours");
-	like($text, qr/Buffers:/, "$what: and its defaults");
-	is($session->query('SHOW clocktiming.worker_timing')->{out}, '', "$what: workers are told nothing");
+	unlike($text, qr/Clock/, "$what: EXPLAIN ANALYZE prints nothing of clocktiming");
+	like($text, qr/Buffers:/, "$what: EXPLAIN ANALYZE has its default options");
+	is($session->query('SHOW clocktiming.worker_timing')->{out}, '', "$what: clocktiming.worker_timing is empty");
 	return;
 }
 
@@ -131,7 +131,7 @@ foreach my $clock (@clocks)
 		"clock_explain_text() ends like EXPLAIN$what");
 	my $text = lines("$on, SUMMARY OFF", $query);
 	is(clock_lines($text), node_lines($text), "SUMMARY OFF$what");
-	unlike($text, qr/^(Clock|Execution Time)/m, "no summary then$what");
+	unlike($text, qr/^(Clock|Execution Time)/m, "SUMMARY OFF: no summary$what");
 	$text = lines("$on, COSTS OFF", $query);
 	is(clock_lines($text), scalar(() = $text =~ /actual time/g), "COSTS OFF$what");
 
@@ -250,22 +250,22 @@ foreach my $sql ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING 
 }
 my $json = decode_json(lines("$on, FORMAT JSON", 'SELECT * FROM a WHERE i % 2 = 0'))->[0]{Plan};
 is($json->{'Actual Rows'}, 10000, 'parallel: rows of Gather');
-is($json->{Plans}[0]{'Actual Loops'}, 3, 'parallel: loops of what is below');
-cmp_ok(abs($json->{Plans}[0]{'Actual Rows'} * 3 - 10000), '<', 0.1, 'parallel: rows of what is below');
+is($json->{Plans}[0]{'Actual Loops'}, 3, 'parallel: loops of the node below Gather');
+cmp_ok(abs($json->{Plans}[0]{'Actual Rows'} * 3 - 10000), '<', 0.1, 'parallel: rows of the node below Gather');
 $session->query('SET max_parallel_workers_per_gather = 0');
 
 # Statements of many kinds
 $session->query('PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1');
 is(clock_lines(lines($on, 'EXECUTE p(500)')), 2, 'EXECUTE') for 1 .. 7;
 is(clock_lines(lines($on, 'CREATE TABLE made AS SELECT * FROM b')), 1, 'CREATE TABLE AS');
-is($session->query('SELECT count(*) FROM made')->{out}, '5000', 'which makes the table');
+is($session->query('SELECT count(*) FROM made')->{out}, '5000', 'CREATE TABLE AS creates the table');
 is(clock_lines(lines($on, 'CREATE MATERIALIZED VIEW made_view AS SELECT * FROM b')), 1, 'CREATE MATERIALIZED VIEW');
 is(clock_lines(lines($on, 'CREATE TABLE made_2 AS EXECUTE p(5)')), 2, 'CREATE TABLE AS EXECUTE');
 is(clock_lines(lines($on, 'DECLARE c CURSOR FOR SELECT * FROM b')), 1, 'DECLARE CURSOR');
 my $text = lines($on, 'INSERT INTO w SELECT i FROM b WHERE i <= 30');
 is(clock_lines($text), 2, 'INSERT');
 like($text, qr/^Trigger note: time=\d+\.\d+ calls=30$/m, 'its trigger is timed');
-is($session->query('SELECT count(*) FROM w, log')->{out}, '900', 'and was executed');
+is($session->query('SELECT count(*) FROM w, log')->{out}, '900', 'its trigger was executed');
 $session->query(q{
 	CREATE VIEW v AS SELECT i FROM w;
 	CREATE RULE r AS ON DELETE TO v DO INSTEAD (DELETE FROM w WHERE i = OLD.i; INSERT INTO log SELECT i FROM b WHERE i < 5; SELECT count(*) FROM a);
@@ -274,9 +274,9 @@ $session->query('BEGIN');
 $text = lines($on, 'DELETE FROM v');
 is(node_lines($text), clock_lines($text), 'rules: a line for each node of all plans') or diag $text;
 is(scalar(() = $text =~ /^Time: /mg), 3, 'rules: a summary for each plan') or diag $text;
-is(scalar(() = lines("$on, FORMAT JSON", 'DELETE FROM v') =~ /"Clock": \{/g), 3, 'rules: in JSON, too');
+is(scalar(() = lines("$on, FORMAT JSON", 'DELETE FROM v') =~ /"Clock": \{/g), 3, 'rules: a summary for each plan in JSON');
 $session->query('ROLLBACK');
-like(lines($on, 'INSERT INTO v VALUES (1)'), qr/^Query rewrites to nothing$/, 'rules that leave nothing');
+like(lines($on, 'INSERT INTO v VALUES (1)'), qr/^Query rewrites to nothing$/, 'a rule that leaves no statement');
 untouched('statements of all kinds');
 
 # Errors
@@ -314,7 +314,7 @@ untouched('wrong options');
 
 # Either of the two options turns on sampling, and their order does not matter.
 like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
-like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 8, /m, 'the other one first');
+like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 8, /m, 'CLOCK_MAX_OVERHEAD before CLOCK_SAMPLING');
 
 # Executions that fail or are cancelled
 foreach my $sql (
@@ -352,7 +352,7 @@ foreach my $sql ('SELECT count(*) FROM generate_series(1, 100000000)', 'SELECT p
 }
 $session->query('SET max_parallel_workers_per_gather = 0');
 
-# EXPLAIN within EXPLAIN, by a function that executes it
+# EXPLAIN of a query that calls a function, which executes another EXPLAIN
 foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 {
 	foreach my $outer ($on, 'ANALYZE')
@@ -393,9 +393,9 @@ $_->quit for $session, $killer;
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
-is($ordinary->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'but by its name among the plugins');
-is(clock_lines($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM a")->{out}), 2, 'and then has the option');
-is($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM b")->{state}, '42501', 'but no more privileges');
+is($ordinary->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'an ordinary role may load the library from the directory plugins');
+is(clock_lines($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM a")->{out}), 2, 'an ordinary role may use the option');
+is($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM b")->{state}, '42501', 'the option grants no privileges');
 $ordinary->quit;
 $node->stop;
 my $log = slurp_file($node->logfile);
@@ -419,7 +419,7 @@ auto_explain.log_nested_statements = on
 	$other->safe_psql('postgres', 'CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; ANALYZE a; CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 	$s = ClockSession->new($other, user => 'regress_ordinary');
 	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
-	is(clock_lines($result->{out}), 2, "$libraries: an ordinary role may");
+	is(clock_lines($result->{out}), 2, "$libraries: an ordinary role may use the option");
 	$s->quit;
 	$s = ClockSession->new($other);
 	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
@@ -433,13 +433,13 @@ auto_explain.log_nested_statements = on
 	$s->query('SET auto_explain.log_timing = off');
 	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
 	is(clock_lines($result->{out}), 2, "$libraries: log_analyze on, log_timing off");
-	is($result->{err}, '', "$libraries: no warning then");
+	is($result->{err}, '', "$libraries: log_analyze on, log_timing off: no warning");
 	$s->query('RESET auto_explain.log_analyze; RESET auto_explain.log_timing');
 	if ($version >= 190000)
 	{
 		$result = $s->query(q{SET auto_explain.log_extension_options = 'clock_sampling 64'});
-		isnt($result->{state}, '00000', "$libraries: not an option for auto_explain");
-		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is allowed in EXPLAIN statements only\./, "$libraries: and says so");
+		isnt($result->{state}, '00000', "$libraries: auto_explain may not use the option");
+		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is allowed in EXPLAIN statements only\./, "$libraries: the detail gives the reason");
 	}
 	$s->quit;
 	$other->stop;

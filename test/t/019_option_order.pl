@@ -46,22 +46,22 @@ auto_explain.log_nested_statements = on
 	CREATE SERVER option_server FOREIGN DATA WRAPPER option_fdw;
 	CREATE FOREIGN TABLE remote_rows (i integer) SERVER option_server;
 	}
-	# Functions that execute a query while auto_explain requests timers, whatever the session's
-	# settings are
+	# Functions that execute a query while auto_explain requests timers, with any settings of the
+	# session. The planner, the start of the executor, or the execution calls the function.
 	. join '', map { "CREATE FUNCTION $_->[0]() RETURNS integer LANGUAGE plpgsql $_->[1] SET auto_explain.log_min_duration = 0 SET auto_explain.log_analyze = on
 		AS 'BEGIN RETURN (SELECT count(*) FROM b) / 20; END';" } ([ 'when_planned', 'IMMUTABLE' ], [ 'when_started', 'STABLE' ], [ 'when_run', 'VOLATILE' ]));
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	$s = ClockSession->new($node);
 
-	# Options that clocktiming passes to other extensions' hooks: the grammar of EXPLAIN must accept
-	# each of them.
+	# Options of clocktiming's EXPLAIN that the foreign data wrapper receives: the grammar of
+	# EXPLAIN must accept each option.
 	foreach my $call (
 		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full', 'isolate'),
 		q{SELECT clock_explain_text('SELECT count(*) FROM remote_rows')},
 		q{SELECT clock_explain_json('SELECT count(*) FROM remote_rows')})
 	{
 		$result = $s->query($call);
-		is($result->{state}, '00000', "$libraries: explained to others: $call") or diag $result->{err};
+		is($result->{state}, '00000', "$libraries: options for other extensions: $call") or diag $result->{err};
 		is($result->{out}, 'Query|Aggregate|  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
@@ -111,7 +111,8 @@ auto_explain.log_nested_statements = on
 
 	if ($version >= 180000)
 	{
-		# Executions of the same statement before the explained one, at its start, and within it
+		# Queries during which auto_explain instruments another statement: before the explained
+		# execution, at its start, and during it
 		$s->query('SET plan_cache_mode = force_generic_plan; PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1; PREPARE q AS SELECT count(*) FROM a WHERE i < when_planned()');
 		foreach my $query (
 			'SELECT count(*) FROM a WHERE i < when_planned()',
@@ -139,7 +140,7 @@ auto_explain.log_nested_statements = on
 		{
 			$result = $s->query("EXPLAIN ($on, SERIALIZE $format) SELECT x.* FROM a AS x, b");
 			like($result->{out}, qr/^Serialization: time=\d+\.\d+ ms /m, "$libraries: SERIALIZE $format");
-			unlike($result->{out}, qr/^Serialization: time=0\.000 ms/m, "$libraries: SERIALIZE $format: and timed");
+			unlike($result->{out}, qr/^Serialization: time=0\.000 ms/m, "$libraries: SERIALIZE $format: the time is not 0");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: SERIALIZE $format: lines of ours");
 		}
 		# A rule that replaces the statement by two others. EXPLAIN shows two plans, and only the
@@ -155,11 +156,11 @@ auto_explain.log_nested_statements = on
 			$result = $s->query("${outer}SELECT explain_without_statement('EXPLAIN ($on) SELECT count(*) FROM b')");
 			like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL:  EXPLAIN is not executed as a statement, but by another extension\./,
 				"$libraries: ${outer}EXPLAIN by another extension: a warning");
-			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: and no other");
+			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: one warning only");
 			is(clock_lines($result->{out}), $outer =~ /CLOCK/ ? node_lines($result->{out}) : 0, "$libraries: ${outer}EXPLAIN by another extension: lines of ours");
 		}
 		$s->query('SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on');
-		is($s->query('SELECT count(*) FROM b')->{err}, '', "$libraries: and what is executed next has nothing to do with it") for 1 .. 3;
+		is($s->query('SELECT count(*) FROM b')->{err}, '', "$libraries: EXPLAIN by another extension does not affect the next statement") for 1 .. 3;
 		$s->query('RESET auto_explain.log_min_duration; RESET auto_explain.log_analyze');
 	}
 	$s->quit;

@@ -69,7 +69,7 @@ $node->safe_psql(
 	CREATE TABLE locked (i integer PRIMARY KEY, k integer);
 	INSERT INTO locked SELECT i, 0 FROM generate_series(1, 50) AS i;
 
-	-- Uses cursors: fetches in part, scrolls back, leaves a cursor open.
+	-- Uses cursors: fetches some of the rows, moves backward, and leaves a cursor open.
 	CREATE FUNCTION fetches(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 		DECLARE
 			c refcursor;
@@ -307,7 +307,7 @@ sub plan_is_exact
 
 		for my $pattern (@{ $how{like} // [] })
 		{
-			like(lines_of($expected, {}), $pattern, "$name: it is that plan") if $method == $methods[0];
+			like(lines_of($expected, {}), $pattern, "$name: the plan has the intended nodes") if $method == $methods[0];
 		}
 		for my $type (sort keys %{ $how{rows} // {} })
 		{
@@ -542,8 +542,8 @@ plan_is_exact('a loop left early', 'SELECT loops_over(i) FROM few', rows => { 'S
 plan_is_exact('cursors of parallel plans', q{SELECT count(fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i')) FROM t WHERE i % 2500 = 0},
 	parallel => 1, like => [ qr/Aggregate/ ], rows => { Aggregate => 1 });
 
-# A cursor that the session has open while it calls clock_explain(). The calls must not change its
-# position.
+# The session calls clock_explain() while it has an open cursor. The calls must not change the
+# cursor's position.
 query('BEGIN');
 query('DECLARE open_one SCROLL CURSOR FOR SELECT t.i FROM t JOIN u USING (i) WHERE t.k < 50 ORDER BY t.i');
 is(query('FETCH 3 FROM open_one'), "1\n2\n3", 'a cursor: its first rows');
@@ -553,8 +553,8 @@ for my $method (@methods)
 
 	next if $how eq 'option';
 	is(query("SELECT max(rows) FROM clock_explain('SELECT * FROM t', $sampling, '$how')"), '10000', "$how $sampling: beside an open cursor");
-	is(query('FETCH 1 FROM open_one'), 4, "$how $sampling: which goes on");
-	is(query('FETCH BACKWARD 2 FROM open_one'), "3\n2", "$how $sampling: and back");
+	is(query('FETCH 1 FROM open_one'), 4, "$how $sampling: the cursor goes on");
+	is(query('FETCH BACKWARD 2 FROM open_one'), "3\n2", "$how $sampling: the cursor moves backward");
 	query('MOVE 1 IN open_one');
 }
 query('COMMIT');
@@ -605,8 +605,8 @@ plan_is_exact('FOR SHARE below LIMIT', 'SELECT * FROM locked JOIN few USING (i) 
 my $other = ClockSession->new($node);
 my $observer = ClockSession->new($node);
 
-# Changes rows in another session, sends a statement that must wait for them, and commits the
-# changes when it waits.
+# Changes rows in another session, sends a statement that must wait for these rows, and commits the
+# changes when the statement waits.
 sub with_update
 {
 	my ($statement) = @_;
@@ -637,7 +637,7 @@ for my $case (
 	my $expected = with_update("BEGIN; EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON$options) $sql");
 
 	$expected = defined $expected ? decode_json($expected)->[0] : next;
-	like(lines_of($expected, {}), $pattern, "$what with a concurrent update: it is that");
+	like(lines_of($expected, {}), $pattern, "$what with a concurrent update: the plan has the expected rows");
 	for my $method (@methods)
 	{
 		my ($sampling, $how) = @$method;
@@ -737,7 +737,7 @@ SKIP:
 	# the execution.
 	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
 	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
-		'40001|t', 'calls of an Append above asynchronous scans are timed one in 128 at least');
+		'40001|t', 'at least one in 128 calls of an Append above asynchronous scans is timed');
 }
 
 $_->quit for $session, $other, $observer;

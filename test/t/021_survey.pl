@@ -40,7 +40,7 @@ sub observed
 	my ($row, $said) = $session->row(
 		"SELECT * FROM clock_survey('{monotonic_coarse}', duration => $duration)");
 
-	is($said, '', 'nothing is said');
+	is($said, '', 'no message');
 	return $row;
 }
 
@@ -77,8 +77,8 @@ foreach my $hz (250, 100, 1000)
 	inject($session->pid, 1e9 / $hz, 32);
 	my $row = observed(0.2);
 	is($row->{observed_hz}, '', "$hz Hz, every second tick missed: not known");
-	is($row->{observed_ns}, '', "$hz Hz, every second tick missed: nor is the step");
-	cmp_ok($row->{stalls}, '>', 0, "$hz Hz, every second tick missed: but that it is coarse");
+	is($row->{observed_ns}, '', "$hz Hz, every second tick missed: the step is not known");
+	cmp_ok($row->{stalls}, '>', 0, "$hz Hz, every second tick missed: stalls are found");
 }
 inject(0, 0, 0);
 

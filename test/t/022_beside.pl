@@ -1,7 +1,7 @@
 
-# clocktiming beside other extensions, which are loaded before or after it. The rows of explained
-# plans must be correct. The other extensions must count and log the executed statements. Errors and
-# cancellations must leave nothing behind in the session.
+# clocktiming together with other extensions, which are loaded before or after clocktiming. The rows
+# of explained plans must be correct. The other extensions must count and log the executed
+# statements. Errors and cancellations must leave nothing behind in the session.
 
 use strict;
 use warnings;
@@ -88,13 +88,13 @@ sub begin_session
 	$killer = ClockSession->new($node);
 	$session->query("SELECT count(*) FROM clock_sources; $in_parallel");
 	rows_are_right($what);
-	# The state is stored only now, because it includes settings of libraries that are loaded by
-	# then.
+	# Stores the state only after all libraries have been loaded, because the state includes their
+	# settings.
 	$before = $session->query($state)->{out};
 	return;
 }
 
-# Returns SQLSTATE, and types and rows of the nodes, by clock_explain().
+# Calls clock_explain(). Returns the SQLSTATE, the types and rows of the nodes, and messages.
 sub rows_of
 {
 	my ($query, $method) = @_;
@@ -192,8 +192,8 @@ sub ends_well
 	return;
 }
 
-# Restarts the server with libraries in the given setting. Returns false if the server does not
-# start.
+# Restarts the server with libraries in the setting $how (by default shared_preload_libraries).
+# Returns false if the server does not start.
 sub restart_with
 {
 	my ($libraries, $how) = @_;
@@ -218,8 +218,8 @@ sub new_log
 	return $log;
 }
 
-# Returns the logged plans of a query. A logged plan ends before the next line that does not begin
-# with a tab.
+# Returns the logged plans of queries whose text begins with $marker. A logged plan ends before the
+# next line that does not begin with a tab.
 sub logged_plans
 {
 	my ($marker) = @_;
@@ -283,7 +283,7 @@ for my $how (
 				my @plans = logged_plans($query);
 				is(scalar(@plans), 1, "$with: the query's plan is logged once") or diag new_log();
 				my $plan = $plans[0] // '';
-				like($plan, qr/Seq Scan/, "$with: with its nodes");
+				like($plan, qr/Seq Scan/, "$with: the logged plan has its nodes");
 				if (grep { /json/ } @$options)
 				{
 					my $decoded = eval { decode_json($plan) };
@@ -299,7 +299,7 @@ for my $how (
 				}
 				else
 				{
-					unlike($plan, qr/actual/, "$with: and no rows");
+					unlike($plan, qr/actual/, "$with: no rows are logged");
 				}
 			}
 			$session->query('SET max_parallel_workers_per_gather = 2');
@@ -316,13 +316,13 @@ for my $how (
 		forget_log();
 		$session->query('SET auto_explain.log_nested_statements = off');
 		is(rows_of($query, 'sampling'), '00000 Gather 5000, Seq Scan 5000', "$what, log_timing = on, but not of nested statements");
-		is(scalar(logged_plans($query)), 0, "$what: which are not logged");
+		is(scalar(logged_plans($query)), 0, "$what: nested statements are not logged");
 
 		# After an error, auto_explain must still know which statements are nested.
 		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
 		forget_log();
-		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query of its own");
-		like((logged_plans($query))[0] // '', qr/actual time=\d+\.\d+\.\.\d+\.\d+ rows=5000(\.00)? loops=1/, "$what: and is logged with times");
+		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query that is not nested");
+		like((logged_plans($query))[0] // '', qr/actual time=\d+\.\d+\.\.\d+\.\d+ rows=5000(\.00)? loops=1/, "$what: after an error: the query is logged with times");
 		$session->query('RESET auto_explain.log_nested_statements; RESET auto_explain.log_analyze');
 
 		if ($version >= 180000)
@@ -330,7 +330,7 @@ for my $how (
 			$session->query('SET max_parallel_workers_per_gather = 0');
 			forget_log();
 			like(rows_of_json("EXPLAIN (ANALYZE, CLOCK_SAMPLING 64, FORMAT JSON) $query"), about('Seq Scan 5000'), "$what: EXPLAIN itself");
-			is(scalar(() = new_log() =~ /duration: .*plan:/g), 1, "$what: is logged once, too");
+			is(scalar(() = new_log() =~ /duration: .*plan:/g), 1, "$what: EXPLAIN itself is logged once");
 			$session->query('SET max_parallel_workers_per_gather = 2');
 		}
 		if (grep { $_ eq 'pg_stat_statements' } @libraries)
@@ -342,8 +342,8 @@ for my $how (
 	}
 }
 
-# Returns calls and rows of pg_stat_statements for queries with this text, and whether their time is
-# above 0.
+# Returns calls and rows of pg_stat_statements for queries that match $pattern, and whether their
+# execution time is above 0.
 sub counted
 {
 	my ($pattern) = @_;
@@ -368,7 +368,7 @@ sub statements_are_counted
 	}
 	$session->query('SELECT pg_stat_statements_reset()');
 	$session->query("SELECT count(*) FROM clock_explain('$query', verify => true)");
-	is(counted('SELECT i AS counted%'), '3|15000|t', "$what, verify: two more");
+	is(counted('SELECT i AS counted%'), '3|15000|t', "$what, verify: two more executions");
 
 	# With track = top, pg_stat_statements counts only the user's statement, not the execution by
 	# clock_explain().
@@ -376,10 +376,10 @@ sub statements_are_counted
 	$session->query("SELECT count(*) AS outer_one FROM clock_explain('$query')");
 	is(counted('SELECT i AS counted%'), '||', "$what: nested executions are not counted if only top ones are");
 	is($session->query(q{SELECT sum(calls), sum(rows) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) AS outer_one%'})->{out},
-		'1|1', "$what: the outer one is");
+		'1|1', "$what: the outer statement is counted");
 	is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
 	$session->query($query) for 1 .. 3;
-	is(counted('SELECT i AS counted%'), '3|15000|t', "$what: what comes after an error is not nested");
+	is(counted('SELECT i AS counted%'), '3|15000|t', "$what: statements after an error are not counted as nested");
 	$session->query('RESET pg_stat_statements.track');
 
 	if ($version >= 180000)
@@ -455,7 +455,7 @@ for my $other (sort keys %others)
 				$session->query('SET max_parallel_workers_per_gather = 0; SELECT pg_wait_sampling_reset_profile()');
 				$session->query(q{SELECT clock_explain('SELECT pause(0.02) FROM w')});
 				ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_wait_sampling_profile WHERE pid = $pid AND event = 'PgSleep'"),
-					"$libraries: pg_wait_sampling has seen what the query waits for");
+					"$libraries: pg_wait_sampling has seen the wait event of the query");
 			}
 			is($session->query('SELECT count(*) FROM cron.job')->{out}, '0', "$libraries: pg_cron is there") if $other eq 'pg_cron';
 			$_->quit for $session, $killer;

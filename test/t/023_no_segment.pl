@@ -82,16 +82,16 @@ foreach my $leader ('on', 'off')
 
 	$result = $session->query("SELECT * FROM clock_explain_text(\$\$$slow\$\$)");
 	is($result->{state}, '00000', "leader participates $leader: the query is executed");
-	like($result->{out}, qr/Workers Launched: 2/, 'with its workers');
+	like($result->{out}, qr/Workers Launched: 2/, 'the workers are launched');
 	if ($leader eq 'on')
 	{
 		like($result->{out}, qr/Seq Scan on rows[^\n]*loops=3.*Clock: [^\n]*workers not timed/s,
-			'which are said not to be timed');
+			'the output says that workers are not timed');
 	}
 	else
 	{
 		like($result->{out}, qr/Seq Scan on rows[^\n]*loops=2.*Clock: not timed/s,
-			'whose nodes are said not to be timed');
+			'the output says that nodes of workers are not timed');
 	}
 
 	# Rows and loops are counted although workers cannot be timed.
@@ -110,7 +110,7 @@ foreach my $leader ('on', 'off')
 
 $node->stop;
 
-# /dev/shm is full at the start of an execution that the statistics of plans would time.
+# /dev/shm is full at the start of an execution that is sampled for clock_plan_stats.
 SKIP:
 {
 	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";
@@ -127,7 +127,7 @@ clocktiming.track = on});
 		my ($status, $out, $err) = $node->psql('postgres', sprintf "SET clocktiming.track_everything = on; $query", 0);
 		is("$out$err", '90000', "a parallel query is executed, full: $full");
 		is( $node->safe_psql('postgres', q{SELECT sum(executions) FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on rows'}), 2 - $full, 'and is in the statistics');
-		is( $node->safe_psql('postgres', q{SELECT loops FROM clock_node_stats WHERE relation = 'rows'}), $full ? 1 : 4, 'with the processes that were timed');
+		is( $node->safe_psql('postgres', q{SELECT loops FROM clock_node_stats WHERE relation = 'rows'}), $full ? 1 : 4, 'loops of the processes that were timed');
 	}
 	$node->stop;
 }

@@ -1,6 +1,6 @@
 
-# Which clock times plans. clocktiming uses the time-stamp counter (TSC) only if the kernel's files
-# and the server's settings show that it is reliable.
+# Tests which clock clock_explain() uses. If timing_clock_source names no clock, clocktiming uses
+# the time-stamp counter (TSC) only if it is reliable according to processor and kernel.
 
 use strict;
 use warnings;
@@ -49,8 +49,8 @@ sub fact
 	return $session->query("SELECT $column FROM clock_platform WHERE name = '$name'")->{out};
 }
 
-# Checks which clock times plans, and the stated reason, in the output of clock_explain_text() and
-# in clock_platform.
+# Checks that clock_explain() uses the clock $source, and that the stated reason is $reason, by the
+# output of clock_explain_text() and clock_platform.
 sub timed_by
 {
 	my ($source, $reason, $what) = @_;
@@ -64,8 +64,8 @@ sub timed_by
 	return;
 }
 
-# Returns what clock_advice() says about the clock of EXPLAIN ANALYZE: severity, finding and action,
-# each on one line.
+# Returns the severity, finding and action of clock_advice() about the clock of EXPLAIN ANALYZE,
+# each as one line.
 sub advice
 {
 	my $out = $session->query(
@@ -79,7 +79,7 @@ sub advice
 if (   fact('rdtscp') ne 'yes'
 	|| fact('invariant_tsc') ne 'yes')
 {
-	like(fact('clock_explain_source', 'note'), qr/./, 'no usable TSC, and why');
+	like(fact('clock_explain_source', 'note'), qr/./, 'no usable TSC: the reason is stated');
 	timed_by('system', fact('clock_explain_source', 'note'), 'no usable TSC');
 	$session->quit;
 	$node->stop;
@@ -88,11 +88,11 @@ if (   fact('rdtscp') ne 'yes'
 }
 my $adjust = fact('tsc_adjust') eq 'yes';
 
-is(fact('kernel_clock_source'), 'tsc', 'the shim is in force');
-timed_by('rdtsc', '', 'the kernel uses it');
+is(fact('kernel_clock_source'), 'tsc', 'the server reads the files of the test');
+timed_by('rdtsc', '', 'the kernel uses the TSC');
 
 kernel_clock('hpet', 'hpet acpi_pm');
-is(fact('kernel_clock_source'), 'hpet', 'the kernel changes its mind');
+is(fact('kernel_clock_source'), 'hpet', 'the clock source of the kernel changes');
 timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'given up');
 
 kernel_clock('acpi_pm', 'tsc hpet acpi_pm');
@@ -128,31 +128,32 @@ SKIP:
 		return $1;
 	};
 
-	# A clock that the server's setting names is used, whatever the kernel's files contain.
+	# If timing_clock_source names a clock, clocktiming uses this clock, whatever the kernel's files
+	# contain.
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query('SET timing_clock_source = system');
 	timed_by('system', 'timing_clock_source is system', 'set to system');
-	is(fact('explain_analyze_source'), 'system', 'and the server reads it, too');
+	is(fact('explain_analyze_source'), 'system', 'set to system: the server reads the same clock');
 
 	skip 'the server could not calibrate the TSC', 1
 	  if fact('tsc_frequency_server_khz') eq '';
-	like($report->(), qr/will be used by default/, 'what the server would do is known');
-	is($session->query('SHOW timing_clock_source')->{out}, 'system', 'and it has not been changed');
+	like($report->(), qr/will be used by default/, 'clock_report states the default of the server');
+	is($session->query('SHOW timing_clock_source')->{out}, 'system', 'clock_report does not change the setting');
 	my ($severity, $finding, $now) = advice();
 	isnt($severity, 'warning', "set to system: $finding");
-	unlike($finding, qr/not to be trusted/, 'set to system: the TSC would do');
+	unlike($finding, qr/not to be trusted/, 'set to system: the TSC is reliable');
 
 	kernel_clock('hpet', 'hpet acpi_pm');
 	like(
 		$report->(),
 		$adjust ? qr/will be used by default/ : qr/will not be used by default/,
-		'what it would do where the kernel has given up the TSC');
+		'default of the server if the kernel has given up the TSC');
 	($severity, $finding, $now) = advice();
 	is($severity, 'ok', "set to system, given up: $finding");
 	is($now, '', 'set to system, given up: nothing to do');
 
 	$session->query('SET timing_clock_source = tsc');
-	timed_by('rdtsc', '', 'set to tsc, for which the administrator answers');
+	timed_by('rdtsc', '', 'set to tsc: the setting overrides the kernel');
 	($severity, $finding, $now) = advice();
 	is($severity, 'notice', "set to tsc, given up: $finding");
 	like($finding, qr/the kernel has given up the TSC: its clock source is hpet/,
@@ -172,7 +173,7 @@ SKIP:
 	my $out = $session->query(
 		q{SELECT * FROM clock_explain_text('SELECT pg_temp.other_clock(), sum(i) FROM generate_series(1, 100000) AS i')}
 	)->{out};
-	like($out, qr/Time: RDTSC, sampling/, 'a setting within a query is not for that query');
+	like($out, qr/Time: RDTSC, sampling/, 'a setting that changes within a query does not affect its timing');
 }
 
 $session->quit;

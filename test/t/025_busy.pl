@@ -41,11 +41,11 @@ $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
-like($text, qr/^Time: .*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: for how long');
+like($text, qr/^Time: .*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: the time waiting for a CPU');
 my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) executing,\s+(\d+\.?\d*) waiting: CPUs used by others/;
 like($text, qr/^Clock Disturbed: $disturbed; shares hold within their margins$/m, 'text: the parts of the run, and a statement on shares') or diag $text;
 my ($run_ms, $own_ms, $waited_ms) = $text =~ /^Clock Disturbed: $disturbed/m;
-cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run') or diag $text;
+cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run is waiting') or diag $text;
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 0"),
 	qr/^\d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting: CPUs used by others$/, 'rows: the same parts, one per line');
@@ -64,11 +64,11 @@ my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing \(sum o
 is(scalar @parts, 7, 'rows: more processes than CPUs') or diag $parallel;
 my ($stated_ms, $self_ms) = (splice(@parts, 2, 1), pop @parts);
 cmp_ok(abs($stated_ms - $self_ms), '<=', 0.06, 'rows: the sum of the self times') or diag $parallel;
-cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + ($parts[4] // 0) - $parts[0]), '<', 0.01, 'rows: these parts add up, too') or diag $parallel;
-cmp_ok(abs($parts[2] - $parts[1] / $cpus), '<=', 0.1, 'rows: one process more than CPUs waits for its part') or diag $parallel;
+cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + ($parts[4] // 0) - $parts[0]), '<', 0.01, 'rows: the parts of a parallel plan add up') or diag $parallel;
+cmp_ok(abs($parts[2] - $parts[1] / $cpus), '<=', 0.1, 'rows: with one process more than CPUs, the leader waits 1 / CPUs of its executing time') or diag $parallel;
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
-cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: how much of the run');
-cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
+cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: percentage of the run');
+cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: time');
 foreach my $method ('full', 'isolate')
 {
 	like(explained('clock_explain_text', "method => '$method'"), qr/^Time: .*, $method/m, "$method: there is a summary");
@@ -86,11 +86,11 @@ SKIP:
 	my ($plan) = decode_json(explained('clock_explain_json'))->[0]{Plan}{Plans}[0];
 	my ($inner) = grep { $_->{'Node Type'} eq 'Materialize' } @{ $plan->{Plans} };
 
-	cmp_ok($inner->{'Clock Self Margin'}, '>', $inner->{'Clock Self Time'}, 'JSON: its margin is larger than itself');
-	cmp_ok($inner->{'Clock Self Percent Margin'}, '>', $inner->{'Clock Self Percent'}, 'JSON: its share, too');
+	cmp_ok($inner->{'Clock Self Margin'}, '>', $inner->{'Clock Self Time'}, 'JSON: the margin is larger than the self time');
+	cmp_ok($inner->{'Clock Self Percent Margin'}, '>', $inner->{'Clock Self Percent'}, 'JSON: the margin of the share is larger than the share');
 	my $rows = $node->safe_psql('postgres', "SELECT node_type, self_margin_ms > self_ms, share_margin_percent > share_percent, note FROM clock_explain('$query')");
-	like($rows, qr/^Materialize\|t\|t\|may take the most time/m, 'rows: the same; it may take the most time') or diag $rows;
-	unlike($rows, qr/takes the most time/, 'rows: so no node certainly does') or diag $rows;
+	like($rows, qr/^Materialize\|t\|t\|may take the most time/m, 'rows: the margins are larger, and Materialize may take the most time') or diag $rows;
+	unlike($rows, qr/takes the most time/, 'rows: no node certainly takes the most time') or diag $rows;
 	like(explained('clock_explain_text'), qr/->  Materialize[^\n]*\n(?: +Storage: [^\n]*\n)? +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self \d+\.\d{3} \+\/- \d+\.\d{3} ms \(\d+\.\d \+\/- \d+\.\d %\), /,
 		'text: the same figures');
 	$node->stop;

@@ -1,5 +1,6 @@
 
-# Measuring a statement must not let a user read, execute or change more than executing it.
+# Measuring a statement must not let a user read, execute or change more than executing the
+# statement does.
 
 use strict;
 use warnings;
@@ -61,11 +62,11 @@ foreach my $way (@ways)
 	my $result = $super->query($statement);
 
 	is($result->{state}, '00000', "a superuser: $statement");
-	like($result->{err}, qr/executed by regress_owner/, 'its functions are executed by its owner');
-	unlike($result->{err}, qr/executed by (?!regress_owner)/, 'and by nobody else');
+	like($result->{err}, qr/executed by regress_owner/, 'functions of the view are executed as the owner of the view');
+	unlike($result->{err}, qr/executed by (?!regress_owner)/, 'functions of the view are executed as no other role');
 	$super->gives($state, $before, 'the session is as it was');
-	is($ordinary->query($statement)->{state}, '42501', 'who may not refresh it may not measure that');
-	is($owner->query($statement)->{state}, '00000', 'its owner may');
+	is($ordinary->query($statement)->{state}, '42501', 'a role that may not refresh the view may not measure the refresh');
+	is($owner->query($statement)->{state}, '00000', 'the owner of the view may measure the refresh');
 
 	my %ends = (reads => '42501', rises => '42501', sets => '00000', writes => '25006', fails => '22012');
 	foreach my $view (sort keys %ends)
@@ -75,15 +76,15 @@ foreach my $way (@ways)
 	}
 }
 is($super->query('SELECT count(*) FROM own.view')->{out}, '10', 'the view has its rows');
-is($super->query(q{SELECT to_regclass('own.made') IS NULL})->{out}, 't', 'nothing was made');
+is($super->query(q{SELECT to_regclass('own.made') IS NULL})->{out}, 't', 'no table was created');
 SKIP:
 {
 	skip 'MAINTAIN came with 17', 2 if $super->query('SHOW server_version_num')->{out} < 170000;
 	$super->query('GRANT MAINTAIN ON own.view TO regress_ordinary');
-	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'who may maintain it may refresh it');
-	# Only the owner may measure it, because the result discloses numbers of rows in the owner's
-	# tables.
-	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'but not measure that');
+	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'a role with MAINTAIN may refresh the view');
+	# A role with MAINTAIN may not measure the refresh, because the result discloses numbers of rows
+	# in the owner's tables.
+	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'a role with MAINTAIN may not measure the refresh');
 }
 
 # Privileges of an ordinary role
@@ -96,9 +97,9 @@ foreach my $way (@ways)
 		[ 'INSERT INTO shared VALUES (1)', ', allow_writes => true' ]);
 	my $result = $ordinary->query($way->('SELECT * FROM barrier WHERE seen(a)', ''));
 	is($result->{state}, '00000', 'a security barrier');
-	like($result->{err}, qr/seen 3$/m, 'its rows are seen');
-	unlike($result->{err}, qr/seen (?![123]$)/m, 'and no others');
-	is($ordinary->query($way->('SELECT count_secret()', ''))->{state}, '00000', 'a function of its definer');
+	like($result->{err}, qr/seen 3$/m, 'rows of the security barrier view are seen');
+	unlike($result->{err}, qr/seen (?![123]$)/m, 'no other rows are seen');
+	is($ordinary->query($way->('SELECT count_secret()', ''))->{state}, '00000', 'a SECURITY DEFINER function');
 }
 is($ordinary->query(q{SELECT rows FROM clock_explain('SELECT * FROM shared') WHERE node = 1})->{out}, '10', 'row-level security');
 $ordinary->query('PREPARE p AS SELECT * FROM shared');
@@ -112,10 +113,10 @@ $super->query('PREPARE d AS DELETE FROM kept');
 foreach my $way (@ways)
 {
 	is($super->query($way->('EXECUTE d', ', allow_writes => true'))->{state}, '00000', 'a prepared statement that writes');
-	is($super->query($way->('EXECUTE d', ''))->{state}, '0A000', 'is refused otherwise');
-	is($super->query($way->('CREATE TABLE made AS SELECT 1 / (a - 1) FROM kept', ', allow_writes => true'))->{state}, '22012', 'a table that cannot be made');
-	is($super->query($way->('SELECT * INTO made FROM kept', ', allow_writes => true'))->{state}, '00000', 'one that can');
-	is($super->query(q{SELECT count(*), to_regclass('made') IS NULL FROM kept})->{out}, '1|t', 'nothing of it stays');
+	is($super->query($way->('EXECUTE d', ''))->{state}, '0A000', 'a prepared statement that writes is refused without allow_writes');
+	is($super->query($way->('CREATE TABLE made AS SELECT 1 / (a - 1) FROM kept', ', allow_writes => true'))->{state}, '22012', 'creating a table fails');
+	is($super->query($way->('SELECT * INTO made FROM kept', ', allow_writes => true'))->{state}, '00000', 'creating a table succeeds');
+	is($super->query(q{SELECT count(*), to_regclass('made') IS NULL FROM kept})->{out}, '1|t', 'no write is kept');
 }
 $_->quit foreach ($super, $owner, $ordinary);
 

@@ -74,10 +74,10 @@ SELECT 5;
 ```
 END
 is_deeply([ map { $_->{line} } @read ], [ 6, 9, 10, 19, 24, 32 ], 'statements are found, with their lines');
-is_deeply([ map { scalar(@{ $_->{shown} || [] }) } @read ], [ 0, 0, 2, 3, 0, 0 ], 'and their output');
-is($read[3]{sql}, "SELECT 3\n   FROM t;", 'without the prompt');
-is_deeply($read[4]{needs}, ['PostgreSQL 18'], 'what a block needs');
-is($read[5]{not_run}, 'because', 'what is not run');
+is_deeply([ map { scalar(@{ $_->{shown} || [] }) } @read ], [ 0, 0, 2, 3, 0, 0 ], 'the output of statements is found');
+is($read[3]{sql}, "SELECT 3\n   FROM t;", 'the text of a statement does not contain the prompt');
+is_deeply($read[4]{needs}, ['PostgreSQL 18'], 'the condition of a block is found');
+is($read[5]{not_run}, 'because', 'a block that is not run is found');
 @read = reader(<<'END');
 <!-- portable edition, rows vary -->
 ```sql
@@ -108,18 +108,18 @@ sub told
 my $table = " a | b\n---+---\n 1 | 2\n 3 | 4\n";
 my $plan = " QUERY PLAN\n------------\n Sort  (cost=1) (actual time=1)\n   Sort Key: a\n   ->  Seq Scan on t  (cost=1) (actual time=1)\n Execution Time: 2 ms\n";
 is(told($table, $table =~ s/4/5/r), 0, 'a figure may differ');
-is(told($table, $table =~ s/b/c/r), 1, 'a name may not');
-is(told($table, "$table 5 | 6\n"), 1, 'nor the number of rows');
-is(told($table . " ...\n", "$table 5 | 6\n"), 0, 'unless the page cuts them');
+is(told($table, $table =~ s/b/c/r), 1, 'the name of a column may not differ');
+is(told($table, "$table 5 | 6\n"), 1, 'the number of rows may not differ');
+is(told($table . " ...\n", "$table 5 | 6\n"), 0, 'the number of rows may differ if the page omits rows');
 is(told($plan, $plan =~ s/2 ms/3 ms/r), 0, "a plan's time may differ");
 is(told($plan, $plan =~ s/Seq Scan on t/Seq Scan on u/r), 1, "a plan's node may not");
-is(told($plan, $plan =~ s/   Sort Key: a\n//r), 1, 'nor may a line be missing');
-is(told("-[ RECORD 1 ]\na | 1\nb | 2\n", "-[ RECORD 1 ]\na | 1\nc | 2\n"), 1, "nor a record's field");
-is(told("-[ RECORD 1 ]\na | 1\n ...\nc | 2\n", "-[ RECORD 1 ]\na | 1\nb | 3\nc | 2\n"), 0, 'unless it is cut');
-is(told('CREATE TABLE', 'CREATE VIEW'), 1, 'nor a tag');
-is(told('ERROR:  no 1', '', ['ERROR:  no 2'], 'ERROR:  no 2'), 0, 'an error that is shown');
-is(told('ERROR:  no 1', '', ['ERROR:  yes 2'], 'ERROR:  yes 2'), 1, 'is that error');
-is(told($table, $table, ['ERROR:  no'], 'ERROR:  no'), 1, 'one that is not shown is a failure');
+is(told($plan, $plan =~ s/   Sort Key: a\n//r), 1, 'a line of a plan may not be missing');
+is(told("-[ RECORD 1 ]\na | 1\nb | 2\n", "-[ RECORD 1 ]\na | 1\nc | 2\n"), 1, "a record's field may not differ");
+is(told("-[ RECORD 1 ]\na | 1\n ...\nc | 2\n", "-[ RECORD 1 ]\na | 1\nb | 3\nc | 2\n"), 0, 'fields may differ if the page omits fields');
+is(told('CREATE TABLE', 'CREATE VIEW'), 1, 'a command tag may not differ');
+is(told('ERROR:  no 1', '', ['ERROR:  no 2'], 'ERROR:  no 2'), 0, 'an error that the page shows may occur');
+is(told('ERROR:  no 1', '', ['ERROR:  yes 2'], 'ERROR:  yes 2'), 1, 'another error than the page shows may not occur');
+is(told($table, $table, ['ERROR:  no'], 'ERROR:  no'), 1, 'an error that the page does not show is a failure');
 
 # Checks links in all Markdown files.
 my @markdown;

@@ -39,7 +39,7 @@ like($result->{err}, qr/^(?:FEHLER|ERROR):  unbekannte Uhrenquelle »rtdsc«$/m,
 like($result->{err}, qr/^(?:TIPP|TIP|HINT):  War »rdtsc« gemeint\? Bekannte Uhrenquellen sind system, .*, time\.$/m, 'its hint');
 like($session->query(q{SELECT clock_measure('system', 0)})->{err}, qr/^DETAIL:  Die angegebene Dauer ist 0 Sekunden\.$/m, 'a detail');
 like($session->query('CALL clock_executor_overhead(workload => $$sundial$$)')->{err},
-	qr/^(?:TIPP|TIP|HINT):  Mögliche Werte sind generate_series und table\.$/m, 'a hint that a function is given');
+	qr/^(?:TIPP|TIP|HINT):  Mögliche Werte sind generate_series und table\.$/m, 'a hint with the list of workloads');
 
 # A report of progress contains a part that is translated separately.
 $session->query(q{SET clocktiming.progress_interval = '10ms'});
@@ -48,7 +48,7 @@ like($session->query(q{SELECT clock_measure('system', 0.2)})->{err},
 
 # In English, messages are as they are in the source.
 $session->query(q{SET lc_messages = 'C'});
-like($session->query(q{SELECT clock_measure('rtdsc', 1)})->{err}, qr/^ERROR:  unknown clock source "rtdsc"$/m, 'and English where that is asked for');
+like($session->query(q{SELECT clock_measure('rtdsc', 1)})->{err}, qr/^ERROR:  unknown clock source "rtdsc"$/m, 'an error in English');
 $session->quit;
 $node->stop;
 done_testing();

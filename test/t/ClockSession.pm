@@ -1,7 +1,7 @@
 
 # A session of psql that runs in the background, so that a test can send a statement, do something
 # else, and read the result later. Replaces PostgreSQL::Test::BackgroundPsql, which early minor
-# releases of 15 lack, and which does not return the SQLSTATE.
+# releases of PostgreSQL 15 lack, and which does not return the SQLSTATE.
 
 package ClockSession;
 
@@ -14,9 +14,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# Time in seconds within which a statement must end after it has been interrupted, and CPU time in
-# seconds that it may use until then. An idle machine needs 10 ms, but on a loaded machine a process
-# may wait long. No statement that a test interrupts would end by itself within this time.
+# Maximum time in seconds, and maximum CPU time in seconds, between the interruption of a statement
+# and its end. On an idle machine, a statement ends after 10 ms, but on a loaded machine its process
+# may wait long for the CPU. Uninterrupted, no tested statement ends within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
@@ -59,8 +59,8 @@ sub pid
 	return $self->{pid};
 }
 
-# Returns the backend's CPU time in seconds, or 0 if the system does not provide it. Unlike the
-# elapsed time, it does not depend on other processes.
+# Returns the backend's CPU time in seconds, or 0 if there is no /proc. Unlike the elapsed time, the
+# CPU time does not depend on other processes.
 sub cpu
 {
 	my ($self) = @_;
@@ -151,8 +151,7 @@ sub row
 	return wantarray ? (\%row, $result->{err}) : \%row;
 }
 
-# Executes a query with this statement_timeout in milliseconds, and returns its result as result()
-# does.
+# Executes a query with a statement_timeout of $ms milliseconds. Returns the same hash as result().
 sub query_with_timeout
 {
 	my ($self, $ms, $sql) = @_;
@@ -165,8 +164,8 @@ sub query_with_timeout
 	return $result;
 }
 
-# Waits until the backend executes a statement that contains this text, and then for some seconds
-# more.
+# Waits until the backend executes a statement that contains the text $what, and then $seconds
+# longer.
 sub wait_until_running
 {
 	my ($self, $what, $seconds) = @_;
@@ -178,8 +177,8 @@ sub wait_until_running
 	return;
 }
 
-# Interrupts the running statement: calls pg_cancel_backend or pg_terminate_backend in another
-# session. Returns the statement's result. Its times are counted from that call on.
+# Interrupts the running statement: calls $function (pg_cancel_backend or pg_terminate_backend) in
+# the session $by. Returns the statement's result, with its times measured from the interruption.
 sub interrupted
 {
 	my ($self, $by, $function) = @_;
@@ -190,14 +189,14 @@ sub interrupted
 }
 
 # Checks that a statement has ended within $allowed seconds after its interruption. $after is the
-# time in seconds from which result() counts until the interruption, by default 0.
+# time in seconds between the start of result()'s measurement and the interruption, by default 0.
 sub ended_in_time
 {
 	my ($result, $what, $after) = @_;
 	my $late = $result->{seconds} - ($after || 0);
 
 	cmp_ok($late, '<', $allowed, "$what: in time");
-	cmp_ok($result->{cpu} - ($after || 0), '<', $allowed_cpu, "$what: and in little CPU time")
+	cmp_ok($result->{cpu} - ($after || 0), '<', $allowed_cpu, "$what: with little CPU time")
 	  if $result->{state} ne 'session ended';
 	diag sprintf('%s: after %.1f ms', $what, $late * 1000);
 	return;

@@ -1,7 +1,7 @@
 
 # Starts a server that loads a library of test/shim by LD_PRELOAD. The library replaces functions of
-# the C library, for example to make a clock faulty. A control file, which the test writes and the
-# library reads, says how.
+# the C library, for example to make a clock faulty. The test sets the library's parameters in a
+# control file, and the library may write results to it.
 
 package ClockShim;
 
@@ -75,8 +75,8 @@ sub read
 # Returns CLOCK_MONOTONIC_RAW in ns. drift_clock.c computes its faulty clock from this clock.
 sub raw_ns { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * 1e9); }
 
-# Returns CLOCK_MONOTONIC minus CLOCK_MONOTONIC_RAW in ns. If this is the offset of the faulty clock
-# of drift_clock.c, the clock does not step when it becomes faulty.
+# Returns CLOCK_MONOTONIC minus CLOCK_MONOTONIC_RAW in ns. With this difference as its offset, the
+# clock of drift_clock.c does not step when it becomes faulty.
 sub ahead_ns
 {
 	my ($ahead, $width) = (0, 1e9);

@@ -1,6 +1,6 @@
-# Plans whose nodes call functions that work for a requested time and add up how long they have
-# worked (test/module/known_work.c). The true times of the nodes are therefore known, and
-# clock_explain's errors can be computed.
+# Plans whose nodes call functions of test/module/known_work.c. These functions work for a requested
+# time and record the time that they have worked. The true times of the nodes are therefore known,
+# and clock_explain's errors can be computed.
 
 package KnownWork;
 
@@ -19,7 +19,7 @@ my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a
 
 # Places in a plan where functions do known work. The first argument of known_work() is a slot; the
 # work of all calls with this slot is added up.
-#   query, set  the query, and the settings that it needs
+#   query, set  query, and the settings that the query needs
 #   nodes       for each node, named by type and alias, the slots of its work
 #   root        slots whose work is part of the root's total time; by default all; [] if workers do
 #               the work, because the root's total time is then less than the sum of their work
@@ -66,8 +66,8 @@ sub known_places
 }
 
 # Returns a script of SQL that creates the functions of the library and the tables of the queries.
-# $file is the file of the foreign table, which the server writes. Without it, no foreign table is
-# created.
+# The server writes the data of the foreign table to $file. If $file is not given, the script
+# creates no foreign table.
 sub known_schema
 {
 	my ($library, $file, $scale) = @_;

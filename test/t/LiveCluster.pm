@@ -1,7 +1,7 @@
 
-# A server whose executions clock_running shows from their start. hold() makes a query wait at a
-# certain row, until the test lets it continue. So the counters that clock_running must show are
-# known.
+# A server on which clock_running shows each execution from its start. The function hold() makes a
+# query wait at a given row until the test lets the query continue. So the test knows the counters
+# that clock_running must show.
 
 package LiveCluster;
 
@@ -56,8 +56,8 @@ restart_after_crash = on
 	return $self;
 }
 
-# Replaces the session that executes the observed statements. $self->{rows} is the FROM clause for
-# its rows in clock_running.
+# Replaces the session that executes the observed statements. $self->{rows} is a FROM clause that
+# selects the session's rows of clock_running.
 sub new_session
 {
 	my ($self) = @_;
@@ -83,8 +83,8 @@ sub wait_for
 
 my $waits = q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted};
 
-# Starts a statement, which calls hold(). When it waits, calls the function $during. Then lets it
-# continue, and returns its result.
+# Starts a statement that calls hold(). When the statement waits, calls the function $during. Then
+# lets the statement continue, and returns its result.
 sub while_waiting
 {
 	my ($self, $sql, $during) = @_;
@@ -92,8 +92,8 @@ sub while_waiting
 	$self->{holder}->query('SELECT pg_advisory_lock(1)');
 	$self->{session}->send($sql);
 	$self->wait_for($waits);
-	# If the server itself counts (then calls is NULL in clock_running), a timeout publishes the
-	# counters. Waits until they have been published after this moment.
+	# If the server itself counts rows (then calls is NULL in clock_running), a timeout publishes
+	# the counters. Waits until the counters have been published after $now.
 	my $now = $self->query('SELECT clock_timestamp()');
 	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
 	$during->();
@@ -104,9 +104,9 @@ sub while_waiting
 	return $result;
 }
 
-# Executes a query that calls hold(), and checks the rows of clock_running when it waits. An
-# expected line has level, node type, loops, rows and state. $settings names settings that are off
-# meanwhile.
+# Executes a query that calls hold(), and checks the rows of clock_running while the query waits.
+# Each expected line consists of level, node type, loops, rows and state. $settings is a list of
+# settings that are off during the query.
 sub shows
 {
 	my ($self, $name, $sql, $expected, $settings) = @_;

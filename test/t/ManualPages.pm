@@ -33,8 +33,8 @@
 # The blocks for the portable edition run first, in a session of an ordinary role, in a database that
 # this role owns and that does not have the extension.  The blocks for the extension run in a session
 # of a superuser, in another database.  Each edition is installed before its first block, unless the
-# page does that (by CREATE EXTENSION clocktiming, or \i portable/clocktiming.sql).  psql's working
-# directory contains only portable/.
+# page installs it (by CREATE EXTENSION clocktiming, or \i portable/clocktiming.sql).  psql's
+# working directory contains only portable/.
 
 package ManualPages;
 
@@ -104,9 +104,9 @@ sub split_statements
 #   sql                        text
 #   edition                    "extension" or "portable"
 #   needs, not_run, rows_vary  conditions from comments
-#   shown                      lines of the output that the page shows; undef if it shows none
-#   from, to                   indexes of the first line of that output and of the line after it,
-#                              from 0
+#   shown                      lines of output on the page; undef if the page shows no output
+#   from, to                   indexes, from 0, of the first line of this output and of the line
+#                              after the output
 sub statements
 {
 	my ($file) = @_;
@@ -304,8 +304,8 @@ sub message_lines { return grep { /^(?:ERROR|WARNING|NOTICE|INFO|DETAIL|HINT|CON
 
 sub node_of { my ($line) = @_; return $line =~ /^\s*(?:->\s+)?(\S.*?)\s+\((?:cost|actual)[ =]/ ? $1 : undef; }
 
-# Returns the shape of an output, as described above: kind (table, plan, record or text), and the
-# parts that this kind has.
+# Returns the shape of an output (see the top of this file): its kind (table, plan, record or text),
+# and the parts that are compared for this kind.
 sub shape
 {
 	my @lines = grep { !/^(?:Time: |\(\d+ rows?\))/ } @_;
@@ -424,9 +424,9 @@ sub differences
 	return @wrong;
 }
 
-# Returns the part of a new output that the page should show. If the page shows " ...", this is the
-# same number of first and last lines as before. Messages of a kind (ERROR, HINT and so on) are
-# included if the page shows a message of this kind.
+# Returns the part of a new output that the page should show. If the page shows " ...", returns as
+# many lines before and after the " ..." as the page has now. Includes messages of a kind (ERROR,
+# HINT and so on) if the page shows a message of this kind.
 sub to_show
 {
 	my ($s) = @_;
@@ -447,8 +447,8 @@ sub to_show
 	return @got;
 }
 
-# Returns the lines of a page, in which the new output of all statements that succeeded replaces the
-# old one.
+# Returns the lines of a page with the new output of its statements. Keeps the old output of
+# statements that were skipped or failed, except for errors that the page shows.
 sub refreshed
 {
 	my ($file, @statements) = @_;

@@ -13,8 +13,8 @@ use Test::More;
 our $plain = 'portable/clocktiming.sql';
 our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 
-# Values of arguments, by name. That of a jsonb argument is the result of a new call of
-# clock_measure().
+# Values of arguments, by name. A jsonb argument is not listed: its value is the result of a new
+# call of clock_measure().
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
@@ -79,15 +79,15 @@ sub all_work
 	my $before = $session->query($state)->{out};
 	my @calls = calls($session, $schema);
 
-	cmp_ok(scalar @calls, '>', 10, "$what: there are functions to be called");
+	cmp_ok(scalar @calls, '>', 10, "$what: there are functions to call");
 	foreach my $call (@calls)
 	{
 		my $result = $session->query($call);
 
 		is($result->{state}, '00000', "$what: $call") or diag $result->{err};
-		isnt($result->{out}, '', "$what: $call: a result");
+		isnt($result->{out}, '', "$what: $call returns a result");
 	}
-	is($session->query($state)->{out}, $before, "$what: the session is as before");
+	is($session->query($state)->{out}, $before, "$what: the state of the session is unchanged");
 	return;
 }
 
