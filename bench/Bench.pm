@@ -1,6 +1,6 @@
 
-# Functions that several benchmarks use: to start a server, to run psql, to compute statistics, to
-# read the queries of bench/explain.sql, and to build bench/execute.c, which executes them.
+# Functions that several benchmarks use.  They start a server, run psql, compute statistics, read
+# the queries of bench/explain.sql, and build bench/execute.c, which executes these queries.
 
 package Bench;
 
@@ -30,7 +30,7 @@ END
 }
 END { unlink $library, "$directory/clocktiming-foreign.csv" if $$ == $owner }
 
-# Executes a command of the shell and returns its output.  Dies if it fails.
+# Executes a shell command and returns its output.  Dies if the command fails.
 sub run
 {
 	my $output = qx{@_ 2>&1 </dev/null};
@@ -72,8 +72,8 @@ sub stop_server
 	run("pg_ctl stop -s -w -m $mode -D $server/data");
 }
 
-# Executes a script with psql, on the server that its environment names, and returns the lines of its
-# output, including error messages.  Dies if a statement fails, unless $may_fail.
+# Executes a script with psql, on the server that the environment variables name, and returns the
+# lines of the output, including error messages.  Dies if a statement fails, unless $may_fail.
 sub psql
 {
 	my ($script, $may_fail) = @_;
@@ -149,8 +149,8 @@ sub above
 	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
 }
 
-# Returns the noise of above(), in percent: its result if the values of one list in even rounds are
-# compared with those in odd rounds.  Without noise it would be 0.
+# Returns the noise of above(), in percent: the result of above() for the values of even rounds,
+# compared with the values of odd rounds of the same list.  Without noise, the result would be 0.
 sub floor_of
 {
 	my ($statistic, $values) = @_;
@@ -221,8 +221,8 @@ sub settings_of
 	return join '', map { "SET $_;\n" } @settings, split /, (?=\w+ = )/, $query->{set};
 }
 
-# Builds the library bench/execute.c, which executes plans by code of the extension.  Creates its SQL
-# functions and the tables of bench/explain.sql.
+# Builds the library of bench/execute.c, which executes plans by code of the extension.  Creates the
+# library's SQL functions and the tables of bench/explain.sql.
 sub make_schema
 {
 	my ($tables) = @_;

@@ -1,11 +1,11 @@
 /*
- * costs: measures the cost of a reading of each clock, in a loop that does
- * nothing else.  For bench/survey.
+ * costs: measures the cost of a reading of each clock, in a loop that only
+ * reads the clock.  For bench/survey.
  *
  * Short batches of readings of all clocks alternate, so that a disturbance of
  * the machine affects all clocks.  The fastest batches are disturbed least.
- * With --unrolled, an iteration of the loop has eight readings, so a reading
- * contains only an eighth of the cost of the loop.
+ * With --unrolled, an iteration of the loop has eight readings, so the time of
+ * a reading includes only an eighth of the loop's own cost.
  *
  * usage: costs [--unrolled] [SECONDS].  Prints a line for each clock: name,
  * mean time per reading of the fastest fiftieth of the batches, and median time

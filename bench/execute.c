@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(bench_keep_heap);
 typedef struct Figures
 {
 	double		calls;			/* calls of all nodes; 0 without instrumentation */
-	double		root_ms;		/* time of the root's timer, if there is one */
+	double		root_ms;		/* time by the root's timer; 0 without timers */
 } Figures;
 
 static void
@@ -71,8 +71,8 @@ cpu_ms(void)
 /*
  * bench_execute(statement, mode, allow_writes) executes a statement and returns run_ms, root_ms,
  * calls and cpu_ms.  "mode" is a mode of clock_query_overhead(), or "whole": a plain execution
- * whose run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time".  In all
- * modes, cpu_ms includes them.
+ * whose run_ms includes ExecutorStart() and ExecutorEnd(), like EXPLAIN's "Execution Time".
+ * cpu_ms includes these two functions in all modes.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)
@@ -138,8 +138,8 @@ execute_statement(void *arg)
 
 /*
  * bench_apart(statement, move) executes a statement that returns one JSON value.  Returns a JSON
- * object of this value, the statement's time in ms (call_ms), and the number of its page faults.
- * If "move" is true, stack and memory contexts are at random addresses.
+ * object with this value, the statement's time in ms (call_ms), and the number of its page faults.
+ * If "move" is true, executes it with stack and memory contexts at random addresses.
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
@@ -164,8 +164,8 @@ bench_apart(PG_FUNCTION_ARGS)
 }
 
 /*
- * Prevents malloc() from returning memory to the system and from using mmap().  So after the first
- * executions of a session, the process has all memory it needs, and no execution has page faults.
+ * Prevents malloc() from returning memory to the system and from using mmap().  So the process has
+ * all memory it needs after a session's first executions, and later ones have no page faults.
  */
 Datum
 bench_keep_heap(PG_FUNCTION_ARGS)

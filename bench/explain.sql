@@ -2,9 +2,9 @@
 -- types of nodes.  read_queries() in bench/Bench.pm reads this file.
 --
 -- The statements before the first query create the tables, in the schema clocktiming_bench.  All
--- tables together fit into shared_buffers of 128 MB.  Each is smaller than a quarter of that.  A
--- sequential scan of a larger table would start at any block, and would not keep the table in
--- memory.
+-- tables together fit into shared_buffers of 128 MB.  Each table is smaller than a quarter of
+-- shared_buffers, because a sequential scan of a larger table could start at any block, and would
+-- not keep the table in memory.
 --
 -- Each query begins with lines of these forms.  Lists may be continued by further such lines:
 --   -- query: NAME
@@ -16,7 +16,7 @@
 --   -- writes              the query writes; it is rolled back, and its tables are vacuumed
 --   -- parallel            the query uses parallel workers; results are reported separately
 --   -- outside             some of the query's time is not spent in a node, for example in triggers
---                          that fire at the end
+--                          that fire after the last row
 -- A line "-- group: NAME" begins a group of queries.
 
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
@@ -110,7 +110,7 @@ CREATE FUNCTION half_read(n integer) RETURNS integer LANGUAGE plpgsql AS
 	'DECLARE c CURSOR FOR SELECT id FROM dim WHERE id > n; x integer;
 	 BEGIN OPEN c; FOR i IN 1..20 LOOP FETCH c INTO x; END LOOP; CLOSE c; RETURN x; END';
 
--- foreign tables on the same server
+-- Foreign tables that postgres_fdw reads from this server
 CREATE EXTENSION postgres_fdw;
 SELECT format('CREATE SERVER loopback_%s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, '
 	'port %L, dbname %L, async_capable %L)',
@@ -371,7 +371,7 @@ SELECT count(*), max(level) FROM r
 WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 100000)
 SELECT sum(i) FROM r
 
--- Append and the like
+-- Append, set operations, LIMIT
 -- group: appends
 
 -- query: Append
@@ -448,7 +448,7 @@ DELETE FROM tree
 WITH i AS (INSERT INTO target SELECT id, val FROM fact WHERE id <= 20000 RETURNING id, val)
 SELECT sum(val) FROM i
 
--- Rarer
+-- Less common plans
 -- group: rarer
 
 -- query: TID range

@@ -26,8 +26,8 @@ typedef struct Mode
 	int			instrument_options;
 	bool		wrapped;		/* clocktiming wraps the nodes' functions */
 	int			sampling;		/* 0: only counts calls; 1: times every call */
-	bool		by_counter;		/* times by the processor's counter, not by
-								 * the system clock */
+	bool		by_counter;		/* true: times by the processor's counter;
+								 * false: by the system clock */
 } Mode;
 
 static const Mode modes[] = {

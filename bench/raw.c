@@ -69,7 +69,7 @@ main(int argc, char **argv)
 	start = wall_ns();
 	do
 	{
-		/* checks the time only after 64 blocks, so that the cost of the check is negligible */
+		/* Checks the time only after 64 batches, so that the cost of the check is negligible. */
 		for (int i = 0; i < 64; i++)
 			batch();
 		batches += 64;

@@ -26,8 +26,8 @@ usable() {
 		[ -f "$("$1" --pgxs)" ] && [ -x "$("$1" --bindir)/postgres" ] && [ -f "$("$1" --includedir-server)/postgres.h" ]
 }
 
-# Sets PG_CONFIG to the first usable one of these: the user's setting, the pg_config in PATH, the newest one in the usual
-# directories. With an argument, only this major version is usable. Without it, the user's setting, if any, is the only candidate.
+# Sets PG_CONFIG to the first usable candidate: the user's setting, the pg_config in PATH, the newest one in the usual directories.
+# With an argument, only this major version is usable. Without an argument, the user's setting, if any, is the only candidate.
 find_pg_config() {
 	local c candidates=(${PG_CONFIG:-})
 	[ -n "${PG_CONFIG:-}" -a -z "${1:-}" ] ||
@@ -165,8 +165,8 @@ lock() {
 	flock -n "$2" $fd || { say "waiting for another run, which uses $CACHE/$1"; flock "$2" $fd; }
 }
 
-# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to that of the copy, and calls make with the arguments.
-# So make install installs into the copy. The copied programs find the extension there, relative to their own paths.
+# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to the copy's pg_config, and calls make with the
+# arguments, so that make install installs into the copy. The copied programs find the extension there, relative to their own paths.
 stage() {
 	local root=$WORK/root bindir include
 	bindir=$("$PG_CONFIG" --bindir) include=$("$PG_CONFIG" --includedir)
@@ -199,7 +199,7 @@ start_server() {	# start_server [PG_CTL-ARGUMENTS...]
 	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
-# Prints the last line of a run.  Scripts that start several runs read it.
+# Prints the last line of a run. Scripts that start several runs read this line.
 closing_line() { printf '%d passed, %d failed, %d skipped\n' "$1" "$2" "$3"; }
 
 # Prints the three numbers of a file's closing line.  Fails if there is no such line.

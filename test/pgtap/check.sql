@@ -1,4 +1,4 @@
--- clock_check() and clock_advice() agree with the functions whose figures they use.
+-- clock_check() and clock_advice(): their figures agree with those of the functions that they call.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -84,7 +84,7 @@ SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014',
 SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
 
--- No false warning: if the vDSO can read a clock, the clock is fast, whatever its name is.
+-- There is no false warning: a clock that the vDSO can read counts as fast, whatever its name is.
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
 WHERE a.check_name = 'cost' AND s.read_by = 'vDSO' AND s.cost_ns < 100;

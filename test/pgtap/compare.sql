@@ -1,4 +1,4 @@
--- clock_compare(): costs of clocks, which it measures alternately.
+-- clock_compare(): measures clocks alternately, and compares the costs of a reading.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -110,7 +110,7 @@ SELECT throws_ok($$SELECT clock_compare(array_agg(run) FILTER (WHERE source = 't
     ARRAY[max(run::text)::clock_sample, NULL]) FROM runs$$,
                  '22004', 'b must not contain null values', 'a run that is NULL');
 
--- plots
+-- Plots of clock_compare()
 CREATE TEMP TABLE picture AS
     SELECT p.* FROM clock_compare('{system, getrusage}', 0.05, plot_width => 74, separate => true),
         regexp_split_to_table(plot, '\n') WITH ORDINALITY AS p(line, i);

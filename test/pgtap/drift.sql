@@ -44,7 +44,7 @@ SELECT cmp_ok(drift_margin_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
 
 -- Some drifts are known to be 0. An interval misses the truth in one of 20 cases. So nine intervals
--- are measured, of which at least five must contain 0. They fail to do so in one of 30,000 cases.
+-- are measured, of which at least five must contain 0. This fails by chance once in 30,000 times.
 SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(d.drift_ppm) - d.drift_margin_ppm),
     '<=', 0.0, format('%s does not drift against %s', v.a, v.b))
 FROM (VALUES ('monotonic_raw', 'kernel'), ('rdtsc', 'rdtscp'), ('cntvct', 'cntvct_isb'),
@@ -61,7 +61,7 @@ SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(a.drift_ppm + b.dr
 FROM generate_series(1, 5) AS n, LATERAL clock_drift('system', 0.05 + 0 * n, 'instr_time') AS a,
     LATERAL clock_drift('instr_time', 0.05 + 0 * n, 'system') AS b;
 
--- The shortest run
+-- The shortest run has at least 30 pairs of readings.
 SELECT is(source || ' ' || (pairs + rejected >= 30), 'system true',
     'a few pairs even in the shortest time')
 FROM clock_drift(duration => 0.000001);
@@ -99,7 +99,7 @@ SELECT is((SELECT array_agg(DISTINCT m.source ORDER BY m.source) FROM clock_moni
 SELECT is((SELECT array_agg(m.source) FROM clock_monitor('{system,instr_time,SYSTEM}', 0.01, 0.01)
     AS m),
           '{system,instr_time}', 'each once, in the order given');
--- If the rest of the duration is shorter than an interval, the run does not wait for it.
+-- If the rest of the duration is shorter than an interval, the run ends without waiting for it.
 SELECT is((SELECT count(*)::int FROM clock_monitor('{system}', 0.0199, 0.01)), 1,
     'whole intervals only');
 

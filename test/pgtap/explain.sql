@@ -12,7 +12,7 @@ CREATE INDEX u_i ON u (i);
 CREATE TEMP TABLE empty (i integer, k integer);
 CREATE TEMP TABLE p (i integer PRIMARY KEY, r integer);
 INSERT INTO p SELECT i, r FROM t;
--- The table of the statements that write. No other query reads it, so that plans do not change.
+-- Table that the writing statements modify. No other query reads it, so other plans do not change.
 CREATE TEMP TABLE w AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE TEMP TABLE parted (i integer, k integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
@@ -117,7 +117,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
     ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
     -- Nodes that are always called until they return no more rows, and nodes that may be stopped
-    -- before
+    -- earlier
     ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
      'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
     ('{join_collapse_limit=1,enable_mergejoin=off}',
@@ -178,7 +178,7 @@ INSERT INTO shapes (settings, query) VALUES
      'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) '
          'FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
     -- Nodes that pass on each row of their input. clocktiming stops counting their calls after some
-    -- thousands. Also similar nodes, which are rescanned or stopped.
+    -- thousands. Also Append and SetOp nodes that are rescanned or stopped early.
     ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL '
         'SELECT 1) AS s'),
     ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
@@ -225,7 +225,7 @@ INSERT INTO shapes (settings, query, writes) VALUES
      'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED '
          'THEN UPDATE SET k = 0', true);
 
--- Sets the settings of a query, and resets all others.
+-- Sets the settings of a query, and resets all other settings.
 CREATE FUNCTION pg_temp.use(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     setting text;
@@ -322,8 +322,8 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The first row is node 0, which stands for the whole query. Its columns of a node are NULL, and
--- its note begins with the duration of the run. Then comes a row for each node. No node has the
--- columns of the run, as a test below checks ("columns of").
+-- its note begins with the duration of the run. Then comes a row for each node. The columns of the
+-- run are NULL in the rows of nodes, as the tests named "columns of" check.
 SELECT is((SELECT array_agg(node ORDER BY node)::text FROM returned AS r WHERE r.n = s.n
     AND r.method = m),
           (SELECT array_agg(node ORDER BY node)::text FROM (SELECT 0::bigint AS node UNION ALL
@@ -463,7 +463,7 @@ SELECT is((SELECT array_agg(g.node) FROM got AS g JOIN whole AS w USING (n, meth
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
--- The note says which nodes may have the largest share.
+-- The note of a node states whether the node takes, or may take, the most time.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                SELECT node, coalesce(substring(note FROM '^(may take|takes) the most time'), '')
                           AS verdict,
@@ -665,7 +665,8 @@ FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
             ('SELECT pg_temp.work(i) FROM (SELECT * FROM t WHERE i < 1000 ORDER BY s LIMIT 500) '
                 'AS x', 'Subquery Scan')) AS v(q, r);
 
--- Calls within calls, and calls that fail and whose error is caught
+-- Calls of clock_explain() within a statement that clock_explain() executes, and calls that fail
+-- and whose error is caught
 SELECT is((SELECT sum(rows) FROM
     clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$,
     method => m) WHERE node = 1),
@@ -743,13 +744,14 @@ END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of '
     || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- The method isolate is not checked for this, because it times each node in another execution.
+-- The startup times of the method isolate are not compared, because it times each node in another
+-- execution.
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of '
     || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
--- Triggers. Their firings are counted as the server counts them, although only some of them are
--- timed.
+-- Triggers. clock_explain() counts as many firings of a trigger as the server, although it times
+-- only some of them.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
 INSERT INTO referred SELECT generate_series(1, 6000);
 CREATE TEMP TABLE fired (i integer PRIMARY KEY REFERENCES referred, k integer);
@@ -969,9 +971,9 @@ FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
--- If several nodes execute the same subplan, each has the time of its own calls of it. A call of
--- nap(i) sleeps for 2 ms. So the node with most of the calls has most of the time, also on a busy
--- machine.
+-- If several nodes execute the same subplan, each of them has only the time of its own calls of
+-- the subplan. A call of nap(i) sleeps for 2 ms. So the node with most of the calls has most of the
+-- time, also on a busy machine.
 CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql
     AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
 CREATE TEMP TABLE parts (i integer) PARTITION BY RANGE (i);
@@ -1054,8 +1056,8 @@ FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
         allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
--- Several runs. The times are means over the runs, and the margins include the differences between
--- them. Two of the five runs sleep, but not the last one.
+-- Several runs. Times are means over the runs, and margins include the differences between the
+-- runs. The second and the fourth of the five runs sleep.
 CREATE TEMP SEQUENCE turn;
 CREATE TEMP TABLE series AS SELECT * FROM
     clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$,
@@ -1072,8 +1074,8 @@ CREATE TEMP TABLE some_runs AS SELECT * FROM
                   THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
 SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs
     WHERE node_type = 'Aggregate';
--- With several runs, a count that is the same in all runs is not added up, but returned as it is.
--- Times are consistent.
+-- With several runs, counts are those of a single run, if they are the same in all runs. The times
+-- are consistent, too.
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node)
     FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q)

@@ -155,8 +155,8 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
     WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
--- The upper bound of the cost of calls is that of one call per 10 ns of active time, or the
--- estimate if that is more. It is NULL if the active time is unknown.
+-- The upper bound of the cost assumes one call per 10 ns of active time, or the estimated number of
+-- calls if that is larger. The bound is NULL if the active time is unknown.
 SET LOCAL max_parallel_workers_per_gather = 1;
 SELECT is(array_agg(w.most_cpu_percent ORDER BY c.n), ARRAY[NULL, 400.0000, 8000.0000],
     'upper bounds for calls of plan nodes')
@@ -232,19 +232,19 @@ SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_t
     'only with sample_rate <= 0.005 or clocktiming.sampled_timing',
     'advice by the rate that is set');
 RESET auto_explain.sample_rate;
--- README's statement then fits 120 columns.
+-- The advice is short, so that the output of README's statement fits 120 columns.
 SELECT cmp_ok(max(length(advice)), '<=', 64, 'advice is short') FROM clock_impact();
 SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
--- The rate does not depend on the cost of a call.
+-- The recommended sample_rate does not depend on the cost of a call, which may be unknown.
 SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', 7200,
                                        NULL),
     'only with sample_rate <= 0.5 or clocktiming.sampled_timing', 'an unknown cost of a call');
 
--- clocktiming.sampled_timing replaces the timers. Then the cost depends on the number of
--- statements.
+-- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
+-- of statements.
 CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, call_ns numeric,
     setting text DEFAULT 'auto_explain.log_timing', in_effect boolean DEFAULT true)
     RETURNS text LANGUAGE sql
@@ -339,8 +339,8 @@ CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
 SELECT ok(in_effect, 'in effect') FROM instrumented;
 SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_analyze';
--- auto_explain regards the statements that clocktiming executes as nested. With this setting it
--- instruments them, and then the cost of a call cannot be measured.
+-- For auto_explain, the statements that clocktiming executes are nested. With this setting,
+-- auto_explain instruments them, and clocktiming cannot measure the cost of a call.
 SET LOCAL auto_explain.log_nested_statements = on;
 CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_timing';

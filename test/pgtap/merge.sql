@@ -146,9 +146,9 @@ SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge
     'NULLs alone');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts '
     'WHERE -i > 0', 'no rows');
--- Compares only totals, not the single durations. A sample that has more durations than it can
--- store exactly rounds them. A parallel merge rounds them twice, and the result depends on the
--- order of the samples.
+-- Compares only totals, not the single durations. If a sample has more distinct durations than it
+-- can store exactly, it rounds them. A parallel merge rounds them twice, and the result depends on
+-- the order of the samples.
 SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'', '
     'm::jsonb -> ''readings'', m::jsonb -> ''ticks'' -> -1,
         (SELECT sum(c::bigint) FROM jsonb_array_elements_text(m::jsonb -> ''counts'') AS c))

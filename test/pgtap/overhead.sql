@@ -38,10 +38,10 @@ SELECT cmp_ok(((SELECT min_ms FROM runs WHERE mode = 'timing on') - (SELECT min_
               * 1e6 / 2000, '>', (SELECT min_ns FROM clock_summary(duration => 0.1)) / 5,
                   'timing costs what readings cost');
 
--- Two ways agree: timing the whole statement, and timing only the executor. The fastest execution
--- of each mode is used, because it is so short that it keeps the CPU even on a busy machine. Other
--- processes may slow down a run, so each way has four runs, alternating with those of the other
--- way.
+-- Timing the whole statement and timing only the executor have the same result. The fastest
+-- execution of each mode is used, because it is so short that it keeps the CPU even on a busy
+-- machine. Other processes may slow down a run, so each way has four runs, alternating with those
+-- of the other way.
 CREATE TEMP TABLE paths AS
     SELECT path, mode, min(min_ms) AS min_ms
     FROM generate_series(1, 8) AS turn, LATERAL (SELECT (ARRAY['statement', 'executor'])[1 + turn %
@@ -75,7 +75,7 @@ SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 
     || ': per call') FROM query
 WHERE mode <> 'plain';
 
--- Results say whether the plan was parallel, and whether it was compiled by JIT.
+-- The results state whether the plan was parallel, and whether it was compiled by JIT.
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;

@@ -128,7 +128,7 @@ CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3)
 SELECT cmp_ok(count(*), '=', 1::bigint, 'one row') FROM summary;
 SELECT cmp_ok(cost_ns, '>', 0::numeric, 'a reading costs something') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'with a margin') FROM summary;
--- Quantiles below two ticks are NULL, which may be all of them on an idle machine.
+-- Quantiles below two ticks are NULL. On an idle machine, all quantiles may be below two ticks.
 SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST), 'quantiles ascend')
 FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q)
     AS quantiles;
@@ -140,7 +140,7 @@ SELECT is(ARRAY[warps::text, lags::text, rate_ppm::text], ARRAY[NULL, NULL, NULL
     'what needs another clock is not known') FROM summary;
 
 --
--- What timing costs
+-- Cost of timing
 --
 CALL portable.clock_executor_overhead(1000, duration => 2) \gset o_
 SELECT cmp_ok(:o_plain_ms::numeric, '>', 0::numeric, 'a query takes time');
@@ -168,8 +168,8 @@ SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effe
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
            WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s),
                NULL, 'in the same time, up to that in between');
--- Compared only if the server does not read the TSC: of the cost of such a reading, the portable
--- edition knows only bounds.
+-- Compared only if the server does not read the TSC, because the portable edition only knows bounds
+-- of the cost of reading the TSC.
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail',
     'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
@@ -383,7 +383,7 @@ SELECT is(portable.internal_clock_lines('tell whether hyperv_clocksource is ther
     E'tell\nwhether\nhyperv_clo\ncksource\nis there', 'longer words are');
 
 --
--- Nothing is left behind
+-- Calls leave the session as it was
 --
 SELECT isnt(problem, NULL, 'a clock that there is not')
     FROM portable.internal_clock_timing_by('sundial', 0.1);

@@ -77,7 +77,7 @@ SELECT is((SELECT max(d.le_ns) FROM clock_histogram(run.sample, cutoff) AS d),
           format('%s: the largest is listed at a cutoff of %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 
--- The summary agrees with the rows.
+-- The figures of the summary are in ascending order, and agree with the durations.
 SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns
     AND p999_ns <= p9999_ns
           AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
@@ -93,9 +93,9 @@ SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
 -- The cost of a reading is less than 1.9 times the mean time between two readings of the run.
--- Undisturbed, it is less than this mean time. But the cost is measured in 20 ms, the mean in
--- another 100 ms, and other processes may slow down either of them. So up to five more runs are
--- made.
+-- Without disturbances, it is less than this mean time. But the cost is measured in 20 ms, and the
+-- mean time in another 100 ms, and other processes may slow down either measurement. So up to five
+-- more runs are made.
 SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                    ELSE (SELECT min(again.cost_ns / again.loop_ns)
                          FROM generate_series(1, 5) AS i,

@@ -60,7 +60,7 @@ SELECT cmp_ok(t.readings * t.mean_ns, '<=', t.sampled_s * 1.001e9, t.elapsed_s
 SELECT cmp_ok(sum(lost_ms), '<=', sum(sampled_s) * 1000, 'no more time was lost than sampled')
     FROM timeline;
 
--- Throttled runs
+-- Throttled runs, which read the clock only at random instants
 CREATE TEMP TABLE throttled AS SELECT * FROM clock_timeline('system', 1, 0.25, 200);
 SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.250, 0.500, 0.750, 1.000],
     'throttled: edges') FROM throttled;
@@ -128,7 +128,7 @@ SELECT is((SELECT (clock_summary(clock_merge(s))).readings FROM both_kinds),
 CREATE TEMP TABLE fast AS SELECT * FROM clock_throttled('system', 0.2, 1000000);
 SELECT cmp_ok(instants_per_s, '<', 950000.0, 'the rate reached is less than a million a second')
     FROM fast;
--- Late instants are not skipped, so they are later and later during the run.
+-- Late instants are not skipped, so the lateness of instants grows during the run.
 SELECT cmp_ok(late_max_us, '>', 0.2e6 * (1 - instants_per_s / 1e6) / 2, 'lateness adds up')
     FROM fast;
 -- Late instants follow each other without a sleep. So only few have a cold reading, which is the

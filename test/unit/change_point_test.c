@@ -111,7 +111,7 @@ test_nothing(void)
 	ok(n <= 1, "a noisy server, a year: %d false events", n);
 
 	/*
-	 * One value in 20 is 101 times as high as the others, but never two successive ones.
+	 * Every 20th value is 101 times as high as the other values, which are all equal.
 	 */
 	start(9);
 	n = 0;
@@ -121,7 +121,7 @@ test_nothing(void)
 
 		n += change_point_add(&point, i % 2 ? 30 : 30 * (1 + 100 * (i % 20 == 0)), &change);
 	}
-	ok(n == 0, "one value never is an event: %d", n);
+	ok(n == 0, "a single high value is no event: %d events", n);
 
 	/* A cost that rises by 15 % is no change, however long it lasts. */
 	start(10);
@@ -132,7 +132,7 @@ test_nothing(void)
 
 		n += change_point_add(&point, interval(&calm, 30 * 1.15, i), &change);
 	}
-	ok(n == 0, "15 %% more are no event: %d", n);
+	ok(n == 0, "a cost that is 15 %% higher is no event: %d events", n);
 
 	start(11);
 	{
@@ -143,7 +143,7 @@ test_nothing(void)
 		n = 0;
 		for (int i = 0; i < 400; i++)
 			n += change_point_add(&point, odd[i % 4], &change);
-		ok(n == 0 && fabs(exp(point.level) - 30) < 1, "what is no number is passed over");
+		ok(n == 0 && fabs(exp(point.level) - 30) < 1, "values that are zero, negative, NaN or infinite are ignored");
 	}
 }
 
@@ -185,8 +185,8 @@ test_change(Server *server, double factor, int settled, int lasts, int within, d
 	}
 	ok(began == 1 && began_at > 0 && began_at <= within,
 	   "%s, %g times after %d: one event (%d), after %d intervals", server->name, factor, settled, began, began_at);
-	ok(fabs(after / before / factor - 1) < tolerance, "its size: from %.1f to %.1f", before, after);
-	ok(ended == 1 && ended_at > 0 && ended_at <= within, "ends once (%d), after %d intervals", ended, ended_at);
+	ok(fabs(after / before / factor - 1) < tolerance, "the event's size is right: from %.1f to %.1f", before, after);
+	ok(ended == 1 && ended_at > 0 && ended_at <= within, "the event ends once (%d), after %d intervals", ended, ended_at);
 }
 
 static void
@@ -206,7 +206,7 @@ test_between_changes(void)
 		ended += change.ended;
 	}
 	ok(began == 3 && ended == 3, "10 times, 5 times, normal, a tenth, normal: %d events, %d ends", began, ended);
-	ok(!point.changed, "and then all is as before");
+	ok(!point.changed, "no change is active at the end");
 }
 
 /*
@@ -230,7 +230,7 @@ test_back_with_noise(void)
 		(void) change_point_add(&point, back[i][0], &change);
 		(void) change_point_add(&point, back[i][1], &change);
 		ok(change.ended && change.began == (i == 4), "back from 3047 by %g and %g: %s", back[i][0], back[i][1],
-		   i < 4 ? "no other event" : "to what is more");
+		   i < 4 ? "the event ends, and no other begins" : "the event ends, and another one begins");
 	}
 }
 

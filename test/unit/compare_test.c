@@ -1,11 +1,11 @@
 /*
  * compare_test: statistical tests of two data sets, and the plot of clock_compare().
  *
- * The expected numbers in the tables are by mpmath 1.4.1 with 40 digits: p is betainc(df / 2, 1 /
- * 2, 0, df / (df + t^2), regularized=True), and critical values are its inverse by findroot().
- * They agree with SciPy 1.17.1: scipy.stats.ttest_ind(), with equal_var=not welch, returns the same
- * p to 1e-9, except for the last but one pair of data sets, for which it warns of lost precision.
- * confidence_interval(0.95) of its result agrees with all digits of the margins.
+ * The expected numbers in the tables were computed by mpmath 1.4.1 with 40 digits: p is betainc(df
+ * / 2, 1 / 2, 0, df / (df + t^2), regularized=True), and critical values are the inverse of p, by
+ * findroot().  The numbers agree with SciPy 1.17.1: scipy.stats.ttest_ind(), with equal_var=not
+ * welch, returns the same p to 1e-9, except for the last but one pair of data sets, for which it
+ * warns of lost precision.  All digits of the margins agree with its confidence_interval(0.95).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ quantiles(void)
 	}
 	ok(isnan(stats_t_critical(0, 1, 5)) && isnan(stats_t_critical(1, 0, 5)) &&
 	   isnan(stats_t_critical(0.5, 0.5, 0)) && isnan(stats_t_critical(NAN, 0.5, 5)),
-	   "critical values that there are not");
+	   "no critical value for arguments out of range");
 }
 
 static void
@@ -165,11 +165,11 @@ tests(void)
 		ok(near(test.low, e->difference - e->error) && near(test.high, e->difference + e->error),
 		   "pair %d: the ends of the interval", e->pair);
 		ok(test.verdict == (e->p_value < 0.05 ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN),
-		   "pair %d: the verdict is that of p", e->pair);
+		   "pair %d: the verdict follows from p", e->pair);
 		ok(near(reverse.difference, -e->difference) && near(reverse.margin, e->error) &&
 		   near(reverse.p_value, e->p_value) && reverse.verdict == test.verdict,
-		   "pair %d: the other way round", e->pair);
-		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
+		   "pair %d: exchanging the data sets only changes the sign", e->pair);
+		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: difference in percent", e->pair);
 
 		/* Scales a so that both means are equal, and the difference is 0. */
 		for (int j = 0; j < a.n; j++)
@@ -195,27 +195,27 @@ summaries(void)
 	CompareTest test;
 
 	ok(even.min == 1 && even.max == 7 && even.median == 3.5 && even.mean == 3.75,
-	   "even: the mean of the middle two");
-	ok(odd.median == 5 && near(odd.mean, 11.0 / 3), "odd");
+	   "even number of values: the median is the mean of the middle two");
+	ok(odd.median == 5 && near(odd.mean, 11.0 / 3), "odd number of values");
 	ok(near(tiny.mean, 2e-310) && near(tiny.stddev, 1e-310) && tiny.x[0] == 1e-310,
-	   "near the smallest number: %g, %g", tiny.mean, tiny.stddev);
-	ok(same.stddev == 0 && same.mean == 0.1, "constant");
-	ok(near(large.stddev, 9e149 * sqrt(2)) && large.mean == 0, "near the limit: %g", large.stddev);
+	   "values near the smallest double: mean %g, standard deviation %g", tiny.mean, tiny.stddev);
+	ok(same.stddev == 0 && same.mean == 0.1, "constant values");
+	ok(near(large.stddev, 9e149 * sqrt(2)) && large.mean == 0, "values near the largest accepted one: standard deviation %g", large.stddev);
 
 	test = compare_test(&even, &tiny, &level95, COMPARE_WELCH, NULL);
-	ok(isfinite(test.margin) && test.margin > 0 && test.p_value > 0, "deviations far apart");
+	ok(isfinite(test.margin) && test.margin > 0 && test.p_value > 0, "standard deviations of different magnitude");
 	test = compare_test(&zero, &odd, &level95, COMPARE_STUDENT, NULL);
-	ok(isnan(test.percent) && isnan(test.margin_percent), "no percentage of 0");
+	ok(isnan(test.percent) && isnan(test.margin_percent), "no percentage of a mean of 0");
 	test = compare_test(&tiny, &large, &level95, COMPARE_STUDENT, NULL);
 	ok(isfinite(test.difference) && isfinite(test.margin) && isnan(test.margin_percent),
-	   "a percentage beyond any number");
+	   "a percentage too large for a double is NaN");
 
 	test = compare_test(&same, &same, &level95, COMPARE_STUDENT, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
-	   isnan(test.p_value) && test.pooled_stddev == 0, "neither varies");
-	ok(strcmp(compare_verdict(&test, "lower", "higher"), "nothing varies") == 0, "nothing varies, in words");
+	   isnan(test.p_value) && test.pooled_stddev == 0, "neither data set varies: no test");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "nothing varies") == 0, "neither data set varies: the verdict's text");
 	test = compare_test(&same, &same, &level95, COMPARE_WELCH, NULL);
-	ok(test.verdict == COMPARE_NO_TEST && isnan(test.pooled_stddev), "neither varies, Welch");
+	ok(test.verdict == COMPARE_NO_TEST && isnan(test.pooled_stddev), "neither data set varies: no test by Welch");
 
 	free(even.x);
 	free(odd.x);
@@ -252,14 +252,14 @@ shifts(void)
 	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
 	   test.difference, test.low, test.high, test.p_value);
 	ok(strcmp(compare_verdict(&test, "lower", "higher"), "higher") == 0 &&
-	   strcmp(compare_verdict(&reverse, "lower", "higher"), "lower") == 0, "the words for the difference");
+	   strcmp(compare_verdict(&reverse, "lower", "higher"), "lower") == 0, "the texts of the verdict: higher, lower");
 	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 &&
 	   reverse.margin == 8.875,
-	   "the other way round");
+	   "exchanging the data sets changes the signs");
 	/*
-	 * The percentages are relative to a's median, 2.5.  A shift of 4.75 makes it 7.25, which is 2.9
-	 * times as much: 190 % more.  The differences of b and 2.9 * a are from -6.35 to 17.1, which is
-	 * the interval.
+	 * The percentages are relative to a's median, 2.5.  A shift of 4.75 makes the median 7.25,
+	 * which is 190 % more (2.9 times as much).  The interval extends from the smallest to the
+	 * largest difference between b and 2.9 * a: from -6.35 to 17.1.
 	 */
 	ok(near(test.percent, 190) && near(test.margin_percent, (17.1 + 6.35) / 2 / 2.5 * 100),
 	   "in percent: %.17g +- %.17g", test.percent, test.margin_percent);
@@ -278,22 +278,22 @@ shifts(void)
 	test = compare_test(&a, &zero, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_TOO_FEW && isnan(test.margin) && isnan(test.low) &&
 	   isnan(test.high) &&
-	   isnan(test.margin_percent) && !isnan(test.percent) && test.p_value > 0.05, "too few");
+	   isnan(test.margin_percent) && !isnan(test.percent) && test.p_value > 0.05, "too few values for an interval");
 	test = compare_test(&ties, &more, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_NOT_PROVEN && test.difference == 0 && test.high == 1, "ties");
-	ok(strcmp(compare_verdict(&test, "lower", "higher"), "no difference proven") == 0, "not proven, in words");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "no difference proven") == 0, "no difference proven: the verdict's text");
 	test.verdict = COMPARE_DIFFERENT;
-	ok(strcmp(compare_verdict(&test, "lower", "higher"), "difference") == 0, "a difference of 0, in words");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "difference") == 0, "a significant difference of 0: the verdict's text");
 	test = compare_test(&zero, &b, &level95, COMPARE_RANK, NULL);
-	ok(isnan(test.percent) && isnan(test.margin_percent) && !isnan(test.difference), "no percentage of 0");
+	ok(isnan(test.percent) && isnan(test.margin_percent) && !isnan(test.difference), "no percentage of a median of 0");
 	test = compare_test(&tiny, &large, &level95, COMPARE_RANK, NULL);
-	ok(test.difference == 8e149 && isnan(test.percent), "a percentage beyond any number");
+	ok(test.difference == 8e149 && isnan(test.percent), "a percentage too large for a double is NaN");
 	test = compare_test(&same, &same, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
 	   isnan(test.p_value) &&
-	   test.percent == 0 && test.margin_percent == 0, "nothing varies");
+	   test.percent == 0 && test.margin_percent == 0, "neither data set varies: no test by ranks");
 	test = compare_test(&same, &other, &level95, COMPARE_RANK, NULL);
-	ok(test.verdict == COMPARE_TOO_FEW && near(test.difference, 0.2), "neither varies, but they differ");
+	ok(test.verdict == COMPARE_TOO_FEW && near(test.difference, 0.2), "neither data set varies, but they differ: too few values");
 
 	free(a.x);
 	free(b.x);
@@ -370,7 +370,7 @@ pictures(void)
 		same = same && strcmp(lines.text[i], wanted[i]) == 0;
 		printf("# %s\n", lines.text[i]);
 	}
-	ok(same, "a picture");
+	ok(same, "the plot of two data sets is the expected one");
 
 	draw(sets, 2, 60, true, COMPARE_RANK);
 	ok(strcmp(lines.text[lines.n - 1], "Too few values for 95.0% confidence") == 0, "%s", lines.text[lines.n - 1]);
@@ -381,22 +381,22 @@ pictures(void)
 	for (int width = COMPARE_MIN_WIDTH; width <= COMPARE_MAX_WIDTH; width += 47)
 	{
 		draw(sets, COMPARE_MAX_SETS, width, false, COMPARE_STUDENT);
-		ok(lines.longest == width && lines.ascii, "no more than %d columns", width);
+		ok(lines.longest == width && lines.ascii, "the longest line has %d columns", width);
 	}
-	ok(strncmp(lines.text[6], "O one", 5) == 0, "the last symbol");
+	ok(strncmp(lines.text[6], "O one", 5) == 0, "the last data set's symbol is O");
 
 	for (int i = 0; i < LENGTH(x); i++)
 		x[i] = i % 500 == 0;
 	tall = set_of("tall", x, LENGTH(x));
 	draw(&tall, 1, 74, false, COMPARE_STUDENT);
 	ok(lines.n < 210 && strcmp(lines.text[1], "(a symbol stands for up to 10 values)") == 0,
-	   "a tall pile: %d lines", lines.n);
+	   "many equal values: the plot has only %d lines", lines.n);
 
 	for (int i = 0; i < LENGTH(x); i++)
 		tall.x[i] = 5;
 	compare_summary(&tall);
 	draw(&tall, 1, 74, false, COMPARE_STUDENT);
-	ok(strcmp(lines.text[1], "(no plot, as all values are the same)") == 0, "no plot");
+	ok(strcmp(lines.text[1], "(no plot, as all values are the same)") == 0, "no plot if all values are the same");
 
 	for (int i = 0; i < COMPARE_MAX_SETS; i++)
 		free(sets[i].x);

@@ -1,6 +1,6 @@
 /*
- * counter_test: which frequency is chosen for a processor's counter, and whether the counter of
- * 64-bit Arm is trusted.
+ * counter_test: tests which frequency is chosen for a processor's counter, and whether the counter
+ * of 64-bit Arm is trusted.
  */
 #include <math.h>
 #include <signal.h>
@@ -71,20 +71,20 @@ frequencies(void)
 	CounterFrequency f = believed(counter_of_25_mhz, 25e6, 25e6);
 	double		bound = f.calibrated_bound_ppm + 40 / 0.05 / 1e9 * 1e6;
 
-	ok(waits > 0, "whoever waits is asked");
+	ok(waits > 0, "calibration waits by calling the given function");
 	ok(fabs(f.calibrated_hz / 25e6 - 1) * 1e6 <= bound, "calibrated: %.0f Hz, within %.1f ppm", f.calibrated_hz, bound);
-	ok(f.hz == 25e6 && strcmp(f.from, "first") == 0, "a stated frequency that is right is taken");
+	ok(f.hz == 25e6 && strcmp(f.from, "first") == 0, "the first stated frequency is used if it is right");
 	f = believed(counter_of_25_mhz, 0, 25e6);
-	ok(f.hz == 25e6 && strcmp(f.from, "second") == 0, "the next one where nothing is stated");
+	ok(f.hz == 25e6 && strcmp(f.from, "second") == 0, "the second stated frequency is used if the first is 0");
 	f = believed(counter_of_25_mhz, 24e6, 25e6 * 1.001);
-	ok(f.hz == f.calibrated_hz && strcmp(f.from, "calibration") == 0, "what is stated wrongly is not");
+	ok(f.hz == f.calibrated_hz && strcmp(f.from, "calibration") == 0, "wrong stated frequencies are not used: calibration");
 	f = believed(broken_counter, 0, 0);
-	ok(f.hz == 0, "a counter that stands still has none");
+	ok(f.hz == 0, "a counter that stands still has no frequency");
 }
 
 /*
- * Checks the verdict about a counter.  "why" must be part of the stated reason.  If it is NULL, the
- * counter must be trusted.
+ * Checks the verdict about a counter.  "why" must be part of the stated reason.  If "why" is NULL,
+ * the counter must be trusted.
  */
 static void
 judged(const char *source, double counter_ns, double system_ns, const char *why)
@@ -95,14 +95,14 @@ judged(const char *source, double counter_ns, double system_ns, const char *why)
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
 	   "kernel \"%s\", %.0f and %.0f ns: %s", source, counter_ns, system_ns, reason ? reason : "trusted");
 	evidence.why_not = "it cannot be read";
-	ok(arm_counter_judge(&evidence) == evidence.why_not, "unless it cannot be read");
+	ok(arm_counter_judge(&evidence) == evidence.why_not, "the reason why a counter cannot be read precedes");
 }
 
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)
 
 /*
- * For a child process.  Forbids reading the counter.  Returns 0 if the counter's code then refuses
- * to read it, 1 if not, 2 if the kernel cannot forbid reading.
+ * Runs in a child process.  Forbids reading the counter.  Returns 0 if the code then refuses
+ * to read the counter, 1 if not, 2 if the kernel cannot forbid reading.
  */
 static int
 forbidden_child(void)
@@ -129,9 +129,9 @@ prohibition(void)
 		_exit(forbidden_child());
 	waitpid(pid, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
-		ok(true, "# SKIP this kernel cannot forbid it");
+		ok(true, "# SKIP this kernel cannot forbid reading the counter");
 	else
-		ok(status == 0, "forbidden by prctl: refused, and why");
+		ok(status == 0, "after prctl has forbidden reading, the code refuses to read and names prctl");
 }
 
 static void
@@ -143,21 +143,21 @@ counter(void)
 	double		ns;
 
 	/* the register CNTFRQ_EL0, which states the frequency, has 32 bits */
-	if (!ok(f != NULL && f->hz >= 1e6 && f->hz < 4.3e9, "its frequency: %.0f, from %s", f ? f->hz : 0, f ? f->from : "nowhere"))
+	if (!ok(f != NULL && f->hz >= 1e6 && f->hz < 4.3e9, "the counter's frequency is plausible: %.0f, from %s", f ? f->hz : 0, f ? f->from : "nowhere"))
 		return;
 	waits = 0;
-	ok(arm_counter_frequency(nap)->hz == f->hz && waits == 0, "a second call knows it already");
+	ok(arm_counter_frequency(nap)->hz == f->hz && waits == 0, "a second call returns the same frequency without waiting");
 	while (reference_ns() - start_ns < 20000000)
 		nap(1);
 	ns = (double) (arm_counter_read() - before) * 1e9 / f->hz;
-	ok(ns >= 20e6 * 0.999, "it advances by no less than the time passed: %.0f ns", ns);
+	ok(ns >= 20e6 * 0.999, "in 20 ms, the counter advances by at least 20 ms less 0.1 %%: %.0f ns", ns);
 	prohibition();
 }
 #else
 static void
 counter(void)
 {
-	ok(false, "there is a counter");
+	ok(false, "no readable counter on a system for which none is implemented");
 }
 #endif
 
@@ -174,8 +174,8 @@ main(void)
 		counter();
 	else
 	{
-		ok(arm_counter_why_not_trusted() != NULL, "what cannot be read is not trusted: %s", arm_counter_why_not());
-		ok(arm_counter_frequency(nap) == NULL, "and has no frequency");
+		ok(arm_counter_why_not_trusted() != NULL, "a counter that cannot be read is not trusted: %s", arm_counter_why_not());
+		ok(arm_counter_frequency(nap) == NULL, "a counter that cannot be read has no frequency");
 	}
 	return done();
 }

@@ -63,7 +63,7 @@ test_honest(void)
 		proven += hop.proven != 0;
 		same += hop.cpu == hop.home || hop.least > hop.most;
 	}
-	ok(hops == 300 && proven == 0 && same == 0, "%d hops, of which %d prove a difference", hops, proven);
+	ok(hops == 300 && proven == 0 && same == 0, "correct clocks: %d hops, of which %d prove a difference", hops, proven);
 }
 
 static void
@@ -85,7 +85,7 @@ test_wrong(int64_t by)
 		right += there == 0 ? hop.proven == 0 :
 			hop.least <= there && there <= hop.most && (hop.proven > 0) == (there > 0);
 	}
-	ok(looked > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops are right, %d of them there",
+	ok(looked > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops have the right result, %d hops involve this clock",
 	   (long long) by, right, looked);
 }
 
@@ -101,7 +101,7 @@ main(void)
 	(void) sched_getaffinity(0, sizeof(before), &before);
 	if (!cpu_hop(0, now, &hop))
 	{
-		ok(CPU_COUNT(&before) < 2, "one CPU: there is no other");
+		ok(CPU_COUNT(&before) < 2, "no hop, because the process may run on only one CPU");
 		return done();
 	}
 	test_honest();
@@ -109,11 +109,11 @@ main(void)
 	test_wrong(OFFSET);
 	test_wrong(-OFFSET);
 	(void) sched_getaffinity(0, sizeof(after), &after);
-	ok(memcmp(&before, &after, sizeof(before)) == 0, "the CPUs that the process may run on are those of before");
-	ok(one_to_come == (CPU_COUNT(&before) == sysconf(_SC_NPROCESSORS_ONLN)), "... and those that come later, if they are all");
+	ok(memcmp(&before, &after, sizeof(before)) == 0, "after the hops, the process may run on the same CPUs as before");
+	ok(one_to_come == (CPU_COUNT(&before) == sysconf(_SC_NPROCESSORS_ONLN)), "if it could run on all CPUs, it may also run on CPUs that come online later");
 	CPU_CLR(wrong_cpu, &before);
 	(void) sched_setaffinity(0, sizeof(before), &before);
-	ok(!cpu_hop(0, now, &hop) || !one_to_come, "... but not if they are some");
+	ok(!cpu_hop(0, now, &hop) || !one_to_come, "if it could run on some CPUs only, it may not run on CPUs that come online later");
 	return done();
 }
 
@@ -124,7 +124,7 @@ main(void)
 {
 	CpuHop		hop;
 
-	ok(!cpu_hop(0, NULL, &hop), "not on this system");
+	ok(!cpu_hop(0, NULL, &hop), "cpu_hop() does nothing on this system");
 	return done();
 }
 

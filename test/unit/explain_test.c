@@ -1,9 +1,9 @@
 /*
- * explain_test: estimates of plan_estimate.c and call_series.c from counted and timed calls.
+ * explain_test: tests estimates of plan_estimate.c and call_series.c from counted and timed calls.
  *
  * Populations of calls, whose total time is known, are sampled many times, as node_timing.c samples
  * the calls of a node.  The mean of the estimates must be the total, and the stated share of the
- * margins must contain it.  Plans are made of known times, to which the cost of timing is added;
+ * margins must contain the total.  Plans have known times, to which the cost of timing is added;
  * the estimates must be the known times.  All random numbers come from a generator with a constant
  * seed.
  */
@@ -126,12 +126,12 @@ test_strata(void)
 	call_stratum_add(&s.now, 50, &nothing);
 	s.now.calls = 10;
 	call_series_end(&s);
-	ok(s.total == 500 && near(s.variance, 100 * 2500 * 0.9, 1e-12), "one timed of ten: its standard error is its size");
+	ok(s.total == 500 && near(s.variance, 100 * 2500 * 0.9, 1e-12), "one of ten calls timed: the standard error of a call is its time");
 
 	memset(&s, 0, sizeof(s));
 	s.now.calls = 3;
 	call_series_end(&s);
-	ok(s.calls == 3 && s.timed == 0 && s.total == 0 && s.variance == 0, "none timed of three: nothing is known");
+	ok(s.calls == 3 && s.timed == 0 && s.total == 0 && s.variance == 0, "none of three calls timed: total and variance are 0");
 
 	/* All values are integers, so the sums are exact. */
 	memset(&s, 0, sizeof(s));
@@ -146,7 +146,7 @@ test_strata(void)
 		total[0] += x[i];
 	call_series_end(&s);
 	ok(s.calls == 90 && s.timed == 90 && near(s.total, total[0], 1e-14) && s.variance == 0,
-	   "all timed, in three strata: the sum, and no variance");
+	   "all calls timed, in three strata: the total is the sum, without variance");
 
 	memset(&s, 0, sizeof(s));
 	add_all(&s, x, 32);
@@ -161,9 +161,9 @@ test_strata(void)
 	direct(x, 32, 70, &total[0], &variance[0]);
 	direct(x + 32, 16, 66, &total[1], &variance[1]);
 	direct(x + 48, 52, 400, &total[2], &variance[2]);
-	ok(s.calls == 536 && s.timed == 100, "three strata: calls and those timed");
-	ok(near(s.total, total[0] + total[1] + total[2], 1e-12), "their total is the sum of theirs");
-	ok(near(s.variance, variance[0] + variance[1] + variance[2], 1e-10), "and so is the variance: %.17g, %.17g",
+	ok(s.calls == 536 && s.timed == 100, "three strata: numbers of calls and of timed calls");
+	ok(near(s.total, total[0] + total[1] + total[2], 1e-12), "three strata: the total is the sum of their totals");
+	ok(near(s.variance, variance[0] + variance[1] + variance[2], 1e-10), "three strata: the variance is the sum of their variances: %.17g, %.17g",
 	   s.variance, variance[0] + variance[1] + variance[2]);
 
 	/*
@@ -176,7 +176,7 @@ test_strata(void)
 	s.now.calls = 12;
 	call_series_end(&s);
 	ok(s.total == 48 && near(NORMAL_975 * sqrt(s.variance), 4.302653 * 12 * sqrt(0.75 / 3), 1e-6),
-	   "the margin of three timed of 12 is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
+	   "three of 12 calls timed: the margin is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
 
 	/*
 	 * The last stratum has few timed calls.  It has a mean of its own, but its variance is pooled
@@ -191,14 +191,14 @@ test_strata(void)
 	call_series_end(&s);
 	direct(x + 30, 32, 70, &total[0], &variance[0]);
 	direct(x, 15, 66, &total[1], &variance[1]);
-	ok(near(s.total, total[0] + total[1], 1e-12), "few timed calls stand for those of their stratum: %.9f", s.total);
+	ok(near(s.total, total[0] + total[1], 1e-12), "a stratum with few timed calls has a mean of its own: %.9f", s.total);
 	/*
 	 * Divides each variance by its factors, to get s^2 of both strata, and pools them.
 	 */
 	variance[2] = (31 * variance[0] / (70 * 70.0 / 32 * (1 - 32 / 70.0)) / widened(31) +
 				   14 * variance[1] / (66 * 66.0 / 15 * (1 - 15 / 66.0)) / widened(14)) / 45;
 	variance[2] *= 66 * 66.0 / 15 * (1 - 15 / 66.0) * widened(45);
-	ok(near(s.variance, variance[0] + variance[2], 1e-9), "their variance is pooled: %.9g", s.variance);
+	ok(near(s.variance, variance[0] + variance[2], 1e-9), "the variance of a stratum with few timed calls is pooled: %.9g", s.variance);
 
 	/*
 	 * If the first or the last stratum has no timed call, the mean of the adjacent stratum is used.
@@ -222,7 +222,7 @@ test_strata(void)
 		direct(x, 32, 77, &total[0], &variance[0]);
 		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) &&
 		   near(s.variance, variance[0], 1e-9),
-		   "none timed %s: like those beside it", last ? "at last" : "at first");
+		   "no timed call in the %s stratum: the mean of the adjacent one is used", last ? "last" : "first");
 	}
 
 	/* 2^40 calls of 1 to 2 ms, which would take decades */
@@ -232,7 +232,7 @@ test_strata(void)
 	s.now.calls = INT64_C(1) << 40;
 	call_series_end(&s);
 	ok(s.calls == INT64_C(1) << 40 && s.total == 1.5e6 * pow(2, 40), "2^40 calls");
-	ok(near(s.variance, pow(2, 80) * 0.25e12 / 63 * widened(63), 1e-6), "and their variance: %g", s.variance);
+	ok(near(s.variance, pow(2, 80) * 0.25e12 / 63 * widened(63), 1e-6), "2^40 calls: the variance %g", s.variance);
 }
 
 /*
@@ -246,14 +246,14 @@ test_gaps(void)
 	{
 		double		prior;		/* prior probability that the node caused the gaps */
 		double		certain;	/* number of long calls expected in any case */
-		double		expected;	/* further ones, if the node caused all gaps */
+		double		expected;	/* further long calls, if the node caused all gaps */
 		int			seen;		/* number of long timed calls */
 		double		least;		/* accepted range of the result: at least this share */
 		double		most;
 		double		error;		/* upper bound of the error that long_gap_share() states */
 	}			cases[] = {
 		{0.5, 0, 0, 0, 0, 0, 0},	/* no long gaps */
-		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any is expected: the share is the prior */
+		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* few long calls expected: the share is the prior */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
 		{0, 0, 5, 20, 0, 0, 0}, /* with a prior of 0 the share is 0 */
 		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* the 10 expected long calls were not seen */
@@ -280,8 +280,8 @@ test_gaps(void)
 }
 
 /* ---------------------------------------------------------------------
- * Sampling as node_timing.c does: first all calls are timed.  After each MIN_STRATUM timed calls,
- * the mean gap is doubled, until one in SAMPLING calls is timed.
+ * Samples calls as node_timing.c does: at first, times all calls.  After each MIN_STRATUM timed
+ * calls, the mean gap is doubled, until one in SAMPLING calls is timed.
  */
 
 #define MIN_STRATUM		32
@@ -568,9 +568,9 @@ test_populations(void)
 		/* four standard errors, which chance exceeds in one of 30,000 cases */
 		chance = 100 * 4 * o.bias_error + 1e-9;
 		ok(100 * o.bias >= p->bias_min - chance && 100 * o.bias <= p->bias_max + chance,
-		   "%s, %d calls: %+.2f %% on average (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
+		   "%s, %d calls: bias %+.2f %% (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
 		ok(o.coverage >= p->coverage_min && o.coverage <= p->coverage_max,
-		   "within a margin of %.2f %%: %.1f of 100", 100 * o.margin, o.coverage);
+		   "margins of %.2f %% on average: %.1f of 100 contain the truth", 100 * o.margin, o.coverage);
 		free(x);
 	}
 }
@@ -580,8 +580,8 @@ test_populations(void)
  */
 
 /*
- * Time in ns of a unit of each kind of work in the nodes below.  A call without such work takes 50
- * ns.
+ * Time in ns of a unit of each kind of work in the nodes below.  A call without work in these nodes
+ * takes 50 ns.
  */
 static const double price[N_BELOW] = {700, 100, 30};
 
@@ -604,8 +604,8 @@ some_below(void)
 }
 
 /*
- * Times one in 64 of n calls, which do random work below.  Then adds a call that is not timed and
- * does the work "last" below.  Returns the estimated total divided by the true total.
+ * Times one in 64 of n calls, whose children do random work.  Then adds an untimed call whose
+ * children do the work "last".  Returns the estimated total divided by the true total.
  */
 static double
 regressed(int n, double noise, const CallsBelow *last, CallSeries *s)
@@ -647,11 +647,11 @@ test_below(void)
 	int			contained = 0;
 
 	random_state = 777;
-	ok(near(regressed(20000, 0, &nothing, &s), 1, 1e-9), "times that follow from what is done below are known exactly");
-	ok(NORMAL_975 * sqrt(s.variance) < 1e-6 * s.total, "and the margin is next to nothing: %g", sqrt(s.variance));
-	ok(near(regressed(20000, 0, &much, &s), 1, 1e-9), "those of a long last call as well");
+	ok(near(regressed(20000, 0, &nothing, &s), 1, 1e-9), "times that are a linear function of the work below: the estimate is exact");
+	ok(NORMAL_975 * sqrt(s.variance) < 1e-6 * s.total, "the margin of an exact estimate is nearly 0: %g", sqrt(s.variance));
+	ok(near(regressed(20000, 0, &much, &s), 1, 1e-9), "an untimed last call with much work below: the estimate is exact");
 	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total,
-	   "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
+	   "the margin with such a last call is at most half of the total: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
 
 	for (int i = 0; i < REPEATS; i++)
 	{
@@ -663,8 +663,8 @@ test_below(void)
 	}
 	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) +
 	   2e-4,
-	   "with noise: %.5f of the truth on average", sum / REPEATS);
-	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "within the margin in %.1f of 100", 100.0 * contained / REPEATS);
+	   "times with noise: the estimate is %.5f of the truth on average", sum / REPEATS);
+	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "times with noise: %.1f of 100 margins contain the truth", 100.0 * contained / REPEATS);
 
 	/*
 	 * By chance, calls with more work below take less time: the slope of the regression is
@@ -680,7 +680,7 @@ test_below(void)
 	call_series_end(&s);
 	all.n[BELOW_LATER] = 100000;
 	call_series_regress(&s, &known, &all);
-	ok(near(s.total, 1000 * 86.5, 1e-12), "what is done below does not make a call shorter: %g", s.total);
+	ok(near(s.total, 1000 * 86.5, 1e-12), "a negative slope is not used: %g", s.total);
 
 	/* Two kinds of work always have the same amount. */
 	memset(&s, 0, sizeof(s));
@@ -695,12 +695,12 @@ test_below(void)
 
 		call_series_slopes(&s, &known, slopes);
 		ok(near(slopes[BELOW_FIRST] + slopes[BELOW_LATER], 80, 1e-9) && slopes[BELOW_REMOVED] == 0,
-		   "slopes are known before the end: %g, %g", slopes[BELOW_FIRST], slopes[BELOW_LATER]);
+		   "two equal kinds of work: slopes are known before the end: %g, %g", slopes[BELOW_FIRST], slopes[BELOW_LATER]);
 	}
 	call_series_end(&s);
 	all.n[BELOW_FIRST] = all.n[BELOW_LATER] = 14500;
 	call_series_regress(&s, &known, &all);
-	ok(near(s.total, 1000 * 100 + 80 * 14500, 1e-12), "of two counts that are always the same one is taken: %.17g", s.total);
+	ok(near(s.total, 1000 * 100 + 80 * 14500, 1e-12), "two equal kinds of work: the work counts only once: %.17g", s.total);
 
 	/* All calls have the same work below. */
 	memset(&s, 0, sizeof(s));
@@ -714,7 +714,7 @@ test_below(void)
 	all.n[BELOW_LATER] = 1500;
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 100000 + 25000, 1e-12) && near(s.variance, 25000.0 * 25000 / 4, 1e-9),
-	   "what a count takes that never varies is anything up to a call: %g", s.total);
+	   "constant work below: its price is between 0 and the time of a call: %g", s.total);
 
 	/*
 	 * Only the first calls, all of which are timed, have different work below.
@@ -732,7 +732,7 @@ test_below(void)
 	all.n[BELOW_FIRST] = 0;
 	all.n[BELOW_LATER] = 1500;
 	call_series_regress(&s, &known, &all);
-	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
+	ok(near(s.total, 100000 + 40 * 500, 1e-12), "if only the first calls vary, the slope is theirs: %.17g", s.total);
 
 	/*
 	 * A single call has much work below, and it is also the first call of a loop.
@@ -753,7 +753,7 @@ test_below(void)
 	all.n[BELOW_FIRST] = 0;
 	all.n[BELOW_LATER] = 1300;
 	call_series_regress(&s, &known, &all);
-	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "many calls cost more than a loop's first one: %.17g", s.total);
+	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "the time is attributed to the many calls below, not to the first call of the loop: %.17g", s.total);
 
 	/*
 	 * The first calls of loops have the same regression as the other calls, but a different
@@ -776,7 +776,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(s.calls == 1200 && s.timed == 200 &&
 	   near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
-	   "first calls and others differ in all but that: %.17g", s.total);
+	   "first calls of loops have the same slope, but another constant: %.17g", s.total);
 }
 
 /*
@@ -942,7 +942,7 @@ test_truth(void)
 				node->leader.calls = node->leader.timed = node->leader.loops;
 			node->leader.variance = 1000 * uniform();
 		}
-		/* Some nodes are not executed, nor the nodes below them. */
+		/* Some nodes and all nodes below them are not executed. */
 		for (int i = 1; i < n; i++)
 		{
 			if (below(10) > 0)
@@ -1063,17 +1063,17 @@ test_truth(void)
 		}
 		free_plan(&plan);
 	}
-	ok(totals, "2000 random plans: what timing has added is taken off");
-	ok(selfs, "self times");
-	ok(runs, "the run: overhead, estimate, time without timing, what is outside");
-	ok(errors, "margins");
-	ok(counts, "counts");
-	ok(firsts, "first calls: less a reading each, and no more than all");
+	ok(totals, "2000 random plans: totals are the times without the cost of timing");
+	ok(selfs, "random plans: self times");
+	ok(runs, "random plans: overhead, estimate of the run, its time without timing, time outside of nodes");
+	ok(errors, "random plans: margins");
+	ok(counts, "random plans: counts");
+	ok(firsts, "random plans: first calls, without the cost of a reading each, and at most the total");
 }
 
 /*
- * Makes a plan with a CTE of two nodes, which two scans below the root read.  20 of the 100 calls
- * of the CTE's root are not by the scans: they follow after the run.
+ * Makes a plan with a CTE of two nodes, which two scans below the root read.  80 of the 100 calls
+ * of the CTE's root are made by the scans; the other 20 follow after the run.
  */
 static PlanEstimate
 shared_plan(const CallCost *cost, bool times)
@@ -1120,16 +1120,16 @@ test_shared(void)
 	for (int i = 0; i < 5; i++)
 		self += plan.nodes[i].self_ns;
 	ok(near(plan.nodes[1].self_ns, 5000, 1e-9) && near(plan.nodes[2].self_ns, 5000, 1e-9),
-	   "shared: each scan's self time is without its own part: %.1f, %.1f", plan.nodes[1].self_ns, plan.nodes[2].self_ns);
-	ok(near(plan.nodes[3].total_ns, 60000, 1e-9) && near(plan.nodes[3].self_ns, 40000, 1e-9), "the subplan's root");
+	   "shared CTE: each scan's self time excludes its part of the CTE: %.1f, %.1f", plan.nodes[1].self_ns, plan.nodes[2].self_ns);
+	ok(near(plan.nodes[3].total_ns, 60000, 1e-9) && near(plan.nodes[3].self_ns, 40000, 1e-9), "shared CTE: total and self time of the CTE's root");
 	ok(near(self, 80000, 1e-9) && near(plan.outside_ns, 20000, 1e-9),
-	   "self times and what is outside are the run: %.1f, %.1f", self, plan.outside_ns);
-	ok(near(plan.nodes[0].self_ns, 10000, 1e-9), "the node above the scans");
+	   "shared CTE: self times and the time outside of nodes add up to the run: %.1f, %.1f", self, plan.outside_ns);
+	ok(near(plan.nodes[0].self_ns, 10000, 1e-9), "shared CTE: self time of the node above the scans");
 	free_plan(&plan);
 
 	/*
-	 * The times of the parts are unknown.  The CTE has 10 loops, whose first calls take 50000 ns of
-	 * its 60000 ns.
+	 * The times of the parts are unknown.  The CTE has 10 loops.  The first calls of these loops
+	 * take 50000 ns of the CTE's 60000 ns.
 	 */
 	plan = shared_plan(&no_cost, false);
 	plan.nodes[3].leader.first_ns = 50000;
@@ -1137,12 +1137,12 @@ test_shared(void)
 	plan_estimate(&plan);
 	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) &&
 	   near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
-	   "shared by calls alone, first calls apart: %.1f, %.1f", plan.nodes[5].total_ns, plan.nodes[6].total_ns);
+	   "unknown parts: first calls and other calls divide the CTE's time separately: %.1f, %.1f", plan.nodes[5].total_ns, plan.nodes[6].total_ns);
 	free_plan(&plan);
 
 	/*
-	 * Timing 400 calls in the CTE has a cost.  This cost is divided between the scans as the time
-	 * of the CTE is.
+	 * Timing 400 calls in the CTE has a cost.  It is divided between the scans in the proportion of
+	 * their parts of the CTE's time.
 	 */
 	plan = shared_plan(&some_cost, true);
 	for (int i = 0; i < 7; i++)
@@ -1150,11 +1150,11 @@ test_shared(void)
 	for (int i = 5; i < 7; i++)
 		plan.nodes[i].leader.part_ns *= plan.nodes[3].leader.total_ns / 60000;
 	plan_estimate(&plan);
-	ok(near(plan.nodes[3].below_ns, 300 * 37, 1e-9), "the CTE's root: what timing below it has cost");
+	ok(near(plan.nodes[3].below_ns, 300 * 37, 1e-9), "cost of timing below the CTE's root");
 	ok(near(plan.nodes[1].below_ns, plan.nodes[5].cost_ns + plan.nodes[5].below_ns, 1e-9) &&
 	   near(plan.nodes[5].below_ns, 300 * 37 * 10 / 60.0, 0.02),
-	   "a scan: that of its part: %.1f", plan.nodes[1].below_ns);
-	ok(near(plan.overhead_ns, (101 + 31 + 71 + 100 + 300) * 37, 1e-12), "and parts cost nothing besides");
+	   "cost of timing below a scan is that of its part: %.1f", plan.nodes[1].below_ns);
+	ok(near(plan.overhead_ns, (101 + 31 + 71 + 100 + 300) * 37, 1e-12), "the overhead counts each timed call once, not again for the parts");
 	free_plan(&plan);
 
 	/* One scan takes less time than its part of the CTE. */
@@ -1166,8 +1166,8 @@ test_shared(void)
 		self += plan.nodes[i].self_ns;
 	ok(near(plan.nodes[1].total_ns, plan.nodes[5].total_ns, 1e-9) && plan.nodes[1].self_ns < 1e-6 &&
 	   near(plan.nodes[5].total_ns + plan.nodes[6].total_ns, plan.nodes[3].total_ns * 5 / 6, 0.2),
-	   "reconciled: no part above its scan: %.1f", plan.nodes[5].total_ns);
-	ok(near(self + plan.outside_ns, 100000, 1e-9), "and all adds up");
+	   "reconciled: no part takes longer than its scan: %.1f", plan.nodes[5].total_ns);
+	ok(near(self + plan.outside_ns, 100000, 1e-9), "reconciled: self times and the time outside of nodes add up to the run");
 	free_plan(&plan);
 }
 
@@ -1223,30 +1223,30 @@ test_workers(void)
 	plan_estimate(&plan);
 	for (int i = 0; i < 5; i++)
 		percent += plan.nodes[i].share_percent;
-	ok(near(plan.overhead_ns, overhead, 1e-12), "Gather: only the leader's cost is in the run");
-	ok(near(plan.nodes[0].total_ns, 100000, 1e-9) && near(plan.nodes[1].total_ns, 90000, 1e-9), "totals above it");
+	ok(near(plan.overhead_ns, overhead, 1e-12), "Gather: the overhead includes only the leader's cost of timing");
+	ok(near(plan.nodes[0].total_ns, 100000, 1e-9) && near(plan.nodes[1].total_ns, 90000, 1e-9), "Gather: totals of Gather and of the node above");
 	ok(near(plan.nodes[2].total_ns, 180000, 1e-9) && near(plan.nodes[3].total_ns, 145000, 1e-9) &&
-	   near(plan.nodes[4].total_ns, 10000, 1e-9), "below it they are of all processes");
-	ok(near(plan.nodes[2].leader_ns, 30000, 1e-9), "and the leader's");
+	   near(plan.nodes[4].total_ns, 10000, 1e-9), "Gather: totals of the nodes below are sums over all processes");
+	ok(near(plan.nodes[2].leader_ns, 30000, 1e-9), "Gather: the leader's part of a total");
 	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 20000, 1e-9) &&
-	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did and slept: %.3f", plan.nodes[1].self_ns);
+	   near(plan.nodes[2].self_ns, 25000, 1e-9), "Gather: its self time excludes the leader's work below and its wait: %.3f", plan.nodes[1].self_ns);
 	ok(near(plan.nodes[1].waited_ns, 40000, 1e-9) && near(plan.base_ns, 95000, 1e-6) &&
-	   near(percent, 100.0 * 90 / 95, 1e-6), "shares without the wait add up: %.3f", percent);
-	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
+	   near(percent, 100.0 * 90 / 95, 1e-6), "Gather: shares exclude the wait: their sum is %.3f", percent);
+	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "Gather: numbers of processes");
 	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 &&
 	   plan.nodes[3].loops == 3, "counts");
 	ok(near(plan.nodes[2].total_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * 363 + pow(903 * 5.5, 2) +
 				 pow(0.5 * (33 * 37 + 1170 * 1.25 + 3 * 52), 2)), 1e-9),
-	   "the same cost in all processes adds up in the margin: %.9f", plan.nodes[2].total_margin_ns);
+	   "Gather: the margin has the sum of the uncertain costs of timing of all processes: %.9f", plan.nodes[2].total_margin_ns);
 	ok(near(plan.nodes[1].self_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * (110 + 120) + pow(200 * 5.5, 2) + pow(300 * 5.5, 2) +
 				 pow(0.5 * (10 * 37 + 290 * 1.25), 2)), 1e-9),
-	   "Gather's: the leader's part only: %.9f", plan.nodes[1].self_margin_ns);
-	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "what is left is outside");
+	   "Gather: its self time's margin has only the leader's part: %.9f", plan.nodes[1].self_margin_ns);
+	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "Gather: the rest of the run is outside of all nodes");
 	free_plan(&plan);
 
-	/* A parent that comes after its child, as with an InitPlan */
+	/* A parent that comes after its child in the array, as for an InitPlan */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[1].parent = 3;
 	plan.nodes[2].parent = 0;
@@ -1257,7 +1257,7 @@ test_workers(void)
 	plan.slept_ns = 50;
 	plan_estimate(&plan);
 	ok(plan.nodes[0].self_ns == 10 && plan.nodes[2].self_ns == 20 && plan.nodes[3].self_ns == 30 &&
-	   plan.nodes[1].self_ns == 40, "an InitPlan's time is part of the node's that needed it");
+	   plan.nodes[1].self_ns == 40, "an InitPlan's time is part of the time of the node that needed it");
 	free_plan(&plan);
 }
 
@@ -1270,8 +1270,8 @@ test_workers(void)
 
 /*
  * Finds the smallest change of the times t, whose variances are v, with which all conditions hold,
- * by brute force.  For each subset of the conditions, makes its conditions equalities, and finds
- * the nearest such times.  Of these, stores the nearest ones that fulfil all conditions in "best".
+ * by brute force.  For each subset of the conditions, finds the nearest times for which these
+ * conditions are equalities.  Of these solutions, stores the nearest that fulfils all in "best".
  * If the time outside of all nodes was sampled, it is the element n of t, v and best.
  */
 static void
@@ -1427,17 +1427,17 @@ test_one_condition(void)
 	}
 	plan.run_ns = 1500;
 	plan_estimate(&plan);
-	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "those that violate nothing are as they were");
+	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "times that violate no condition are not changed");
 	ok(near(plan.nodes[2].total_ns, 245, 1e-12) && near(plan.nodes[3].total_ns, 245, 1e-12),
-	   "a node below its child: both are moved, by their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
+	   "a node that is faster than its child: both change in proportion to their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
 	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12),
-	   "by how much is said");
+	   "adjusted_ns has the changes");
 	ok(near(plan.nodes[2].total_margin_ns, 45, 1e-12) &&
 	   near(plan.nodes[3].total_margin_ns, 15, 1e-12) &&
 	   near(plan.nodes[2].self_margin_ns, 60, 1e-12) && plan.nodes[0].self_margin_ns < 20,
-	   "margins are at least a change that is large: %g", plan.nodes[2].self_margin_ns);
+	   "margins are at least as large as a large change: %g", plan.nodes[2].self_margin_ns);
 	ok(plan.nodes[2].self_ns == 0 && near(plan.nodes[0].self_ns, 455, 1e-9), "self times");
-	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
+	ok(near(plan.outside_ns, 500, 1e-12), "the rest of the run is outside of all nodes");
 	free_plan(&plan);
 
 	/* Times that contradict each other, without reconciliation */
@@ -1451,7 +1451,7 @@ test_one_condition(void)
 	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 &&
 	   plan.nodes[0].adjusted_ns == 0 &&
 	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130,
-	   	"as it is");
+	   	"as_it_is: contradicting times are not changed");
 	free_plan(&plan);
 
 	/*
@@ -1489,7 +1489,7 @@ test_one_condition(void)
 		plan_estimate(&plan);
 		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 &&
 		   plan.whole_ns == fmax(run, 0) &&
-		   plan.root_estimate_ns == 150, "no root takes longer than its run, of %g", run);
+		   plan.root_estimate_ns == 150, "the root does not take longer than its run of %g", run);
 		free_plan(&plan);
 	}
 }
@@ -1537,9 +1537,9 @@ test_nearest(void)
 		worst = fmax(worst, off);
 		free_plan(&plan);
 	}
-	ok(violated > 3000, "3000 small plans: %d totals that violate something", violated);
-	ok(all_hold, "all conditions hold");
-	ok(worst < 1e-3, "it is the least change in terms of variances: off by %g at most", worst);
+	ok(violated > 3000, "3000 small plans: %d totals violate a condition before", violated);
+	ok(all_hold, "3000 small plans: all conditions hold after reconciliation");
+	ok(worst < 1e-3, "3000 small plans: the change is the smallest in terms of variances, off by %g at most", worst);
 }
 
 /* Tests contradictions that require changes of many nodes. */
@@ -1550,8 +1550,8 @@ test_far(void)
 	PlanEstimate plan;
 
 	/*
-	 * Each node's measured time is longer than that of its parent.  The result is the mean for all
-	 * of them.
+	 * Each node's measured time is longer than that of its parent.  After reconciliation, all nodes
+	 * must have the mean time.
 	 */
 	for (int d = 0; d < LENGTH(depths); d++)
 	{
@@ -1568,7 +1568,7 @@ test_far(void)
 		plan_estimate(&plan);
 		for (int i = 0; i < n; i++)
 			worst = fmax(worst, fabs(plan.nodes[i].total_ns - (1000 + (n - 1) / 2.0)));
-		ok(worst < 1e-6, "a chain of %d: the mean of all, %g off", n, worst);
+		ok(worst < 1e-6, "a chain of %d nodes: all have the mean, %g off", n, worst);
 		free_plan(&plan);
 	}
 
@@ -1597,7 +1597,7 @@ test_far(void)
 	ok(holds(&plan, 1e-9), "no variances: all conditions hold");
 	ok(near(plan.nodes[0].total_ns, 150, 1e-12) && near(plan.nodes[1].total_ns, 90, 1e-12) &&
 	   near(plan.nodes[2].total_ns, 60, 1e-12) && near(plan.nodes[3].total_ns, 30, 1e-12),
-	   "children share what their parent has: %.9f, %.9f", plan.nodes[1].total_ns, plan.nodes[2].total_ns);
+	   "children divide their parent's time: %.9f, %.9f", plan.nodes[1].total_ns, plan.nodes[2].total_ns);
 	free_plan(&plan);
 
 	/* Exact times are not changed if changing the uncertain ones suffices. */
@@ -1609,11 +1609,11 @@ test_far(void)
 	plan.run_ns = 100;
 	plan_estimate(&plan);
 	ok(near(plan.nodes[0].total_ns, 100, 1e-12) && near(plan.nodes[1].total_ns, 80, 1e-12) &&
-	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
+	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain time is changed: %.9f", plan.nodes[2].total_ns);
 	free_plan(&plan);
 
 	/*
-	 * Changing only the uncertain time would make it negative.  So others are changed, too.
+	 * Changing only the uncertain time would make it negative.  So exact times are changed, too.
 	 */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
@@ -1625,7 +1625,7 @@ test_far(void)
 	plan.run_ns = 1000;
 	plan_estimate(&plan);
 	ok(near(plan.nodes[0].total_ns, 110, 1e-12) && near(plan.nodes[1].total_ns, 110, 1e-12) &&
-	   plan.nodes[2].total_ns == 0, "but nothing is below 0: %.9f, %.9f, %.9f", plan.nodes[0].total_ns,
+	   plan.nodes[2].total_ns == 0, "no time becomes negative: %.9f, %.9f, %.9f", plan.nodes[0].total_ns,
 	   plan.nodes[1].total_ns, plan.nodes[2].total_ns);
 	free_plan(&plan);
 }
@@ -1640,22 +1640,22 @@ test_others(void)
 	CpuUsage	after = before;
 	CpuUsage	unknown = {.delay_ns = -1};
 
-	ok(preempted_ns(&unknown, &unknown, 1e9) == 0, "nothing known: no others");
+	ok(preempted_ns(&unknown, &unknown, 1e9) == 0, "no figures of the system: no preempted time");
 	after.cpu_ns += 4e8;
-	ok(preempted_ns(&before, &after, 1e9) == 0, "off the CPU without a switch: no others");
+	ok(preempted_ns(&before, &after, 1e9) == 0, "off the CPU without a context switch: no preempted time");
 	after.preemptions = 30;
-	ok(near(preempted_ns(&before, &after, 1e9), 6e8, 1e-9), "only preemptions: all time off the CPU");
+	ok(near(preempted_ns(&before, &after, 1e9), 6e8, 1e-9), "only preemptions: all time off the CPU is preempted");
 	after.waits = 10;
-	ok(near(preempted_ns(&before, &after, 1e9), 4.5e8, 1e-9), "no scheduler that tells: by how often either happened");
+	ok(near(preempted_ns(&before, &after, 1e9), 4.5e8, 1e-9), "no delay by the scheduler: preemptions' share of all switches counts");
 	after.preemptions = 0;
-	ok(preempted_ns(&before, &after, 1e9) == 0, "only waits: no others");
+	ok(preempted_ns(&before, &after, 1e9) == 0, "only waits: no preempted time");
 	before.delay_ns = after.delay_ns = 1e6;
 	after.delay_ns += 2e8;
-	ok(near(preempted_ns(&before, &after, 1e9), 2e8, 1e-9), "a scheduler that tells: what it says");
+	ok(near(preempted_ns(&before, &after, 1e9), 2e8, 1e-9), "a delay by the scheduler: the delay is preempted");
 	after.delay_ns += 9e8;
-	ok(near(preempted_ns(&before, &after, 1e9), 6e8, 1e-9), "but no more than it was off the CPU");
+	ok(near(preempted_ns(&before, &after, 1e9), 6e8, 1e-9), "the preempted time is at most the time off the CPU");
 	after.cpu_ns = before.cpu_ns + 2e9;
-	ok(preempted_ns(&before, &after, 1e9) == 0, "more CPU time than time: no others");
+	ok(preempted_ns(&before, &after, 1e9) == 0, "more CPU time than elapsed time: no preempted time");
 	before = cpu_usage_before();
 	after = cpu_usage_after();
 	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions &&
@@ -1673,7 +1673,7 @@ test_share(void)
 	static const struct
 	{
 		double		self;		/* self time in percent of the whole */
-		double		sampling;	/* its margin in percent of the whole */
+		double		sampling;	/* self time's margin in percent of the whole */
 		double		margin;		/* expected margin of the share in percent */
 	}			cases[] = {
 		/*
@@ -1711,8 +1711,8 @@ test_share(void)
 
 	/*
 	 * In a run of 120 us, 1000 calls were timed at a cost of 20 ns each.  So the query takes 100
-	 * us.  Its margin is half of the cost of timing, 10 us.  The root takes half of the 100 us.  In
-	 * the second round, the caller states 200 us as the query's time.
+	 * us.  This time's margin is half of the cost of timing, 10 us.  The root takes half of the 100
+	 * us.  In the second round, the caller states 200 us as the query's time.
 	 */
 	for (int given = 0; given < 2; given++)
 	{
@@ -1731,7 +1731,7 @@ test_share(void)
 		plan_estimate(&plan);
 		ok(near(root->share_percent, given ? 25 : 50, 1e-9) &&
 		   near(root->share_margin_percent, given ? 1.25 : hypot(10, 5), 1e-9),
-		   "the doubt about the whole: %g +/- %g", root->share_percent, root->share_margin_percent);
+		   "a share of an uncertain whole: %g +/- %g", root->share_percent, root->share_margin_percent);
 		free_plan(&plan);
 	}
 }
@@ -1818,10 +1818,10 @@ test_anything(void)
 		}
 		free_plan(&plan);
 	}
-	ok(finite, "5000 plans with anything in them: all is finite");
-	ok(not_negative, "and not negative");
-	ok(conditions, "no node takes less than its children, and the root no longer than the run");
-	ok(within, "self times add up to the root's total");
+	ok(finite, "5000 random plans: all figures are finite");
+	ok(not_negative, "5000 random plans: no figure is negative");
+	ok(conditions, "5000 random plans: no node takes less than its children, nor the root more than the run");
+	ok(within, "5000 random plans: self times add up to the root's total");
 }
 
 int

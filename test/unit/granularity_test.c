@@ -65,15 +65,15 @@ known_steps(void)
 		is_step(N, steps[i], "read slowly, with interrupts");
 	}
 	read_clock(N, 838.095, 700, 600, 0, 0);
-	is_step(N, 838.095, "one or two or three steps");
+	is_step(N, 838.095, "advances of one to three steps");
 	read_clock(N, 26, 200, 400, 0, 0);
-	is_step(N, 26, "an integer");
+	is_step(N, 26, "a step that is an integer");
 	read_clock(N, 1000, 200, 400, 0, 0);
-	is_step(N, 1000, "longer than most delays, which are no advances then");
+	is_step(N, 1000, "a step longer than most delays: most readings do not advance");
 	read_clock(N, 1.3, 200, 400, 0, 0);
-	is_step(N, 1, "hidden by the rounding");
+	is_step(N, 1, "a step of 1.3 is hidden by the rounding");
 	read_clock(16, 26, 200, 400, 0, 0);
-	is_step(16, 26, "sixteen advances do");
+	is_step(16, 26, "sixteen advances are enough");
 }
 
 /*
@@ -103,10 +103,10 @@ no_step(void)
 		srand(percent);
 		for (int i = 0; i < N; i++)
 			advances[i] = rand() % 100 < percent ? 28454 + rand() % 300 : 20 + rand() % 30;
-		is_step(N, 1, "20 to 49 ticks, strays of one length");
+		is_step(N, 1, "20 to 49 ticks, disturbed readings of nearly one length");
 		for (int i = 0; i < N; i++)
 			advances[i] = rand() % 100 < percent ? rand() % 400000 + 1 : 20 + rand() % 30;
-		is_step(N, 1, "20 to 49 ticks, strays of any length");
+		is_step(N, 1, "20 to 49 ticks, disturbed readings of any length");
 	}
 	for (int clusters = 1; clusters < 12; clusters++)
 	{
@@ -116,7 +116,7 @@ no_step(void)
 	}
 	for (int i = 0; i < N; i++)
 		advances[i] = 1000 + rand() % 3;
-	is_step(N, 1, "about the same each time");
+	is_step(N, 1, "nearly equal advances");
 }
 
 /*
@@ -151,7 +151,7 @@ bounded(void)
 	is_step(N, 1, "random advances, in clusters of clusters");
 	for (int j = 0; j < N; j++)
 		advances[j] = INT64_MAX - (uint64_t) (j % 2);
-	is_step(N, 1, "as long as can be");
+	is_step(N, 1, "the longest possible advances");
 	(void) alarm(0);
 }
 
@@ -160,7 +160,7 @@ main(void)
 {
 	for (int i = 0; i < N; i++)
 		advances[i] = i < 15 ? 26 + 26 * i : 0;
-	ok(granularity(advances, N) == 0, "too few advances say nothing");
+	ok(granularity(advances, N) == 0, "no step is found in too few advances");
 	known_steps();
 	traced();
 	no_step();

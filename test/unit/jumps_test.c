@@ -1,6 +1,6 @@
 /*
- * jumps_test: jumps.c must find each step of a clock relative to the reference clock, with its
- * size, and nothing else.
+ * jumps_test: jumps.c must find each step of a clock relative to the reference clock, and the size
+ * of the step, but must not find a step of a clock that has none.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ test_honest(void)
 	for (int j = 0; j < 1000; j++)
 		add(1e7, j < 300 ? 500e-6 : j < 305 ? -500e-6 : 100e-6, 0, 0);
 	jumps_end(&jumps);
-	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
+	ok(jumps.warps.count + jumps.lags.count <= 1, "lasting changes of the rate are at most one step");
 
 	/*
 	 * The rate changes by 1000 ppm during interval number "at".  So the mean rate of this interval
@@ -106,7 +106,7 @@ test_honest(void)
 			for (int j = 0; j < 30; j++)
 				add(1e8, j < at ? 0 : j > at ? 1000e-6 : 100e-6 * part, 0, 0);
 			jumps_end(&jumps);
-			ok(nothing(), "a change in interval %d of 30, which has %d tenths of it", at, part);
+			ok(nothing(), "a change of the rate in interval %d of 30, by %d tenths in this interval: no step", at, part);
 		}
 	}
 
@@ -117,7 +117,7 @@ test_honest(void)
 		for (int j = 0; j < n; j++)
 			add(j % 3 == 0 ? 0 : 1e6, 0, 0, 0);
 		jumps_end(&jumps);
-		ok(nothing(), "%d intervals", n);
+		ok(nothing(), "%d intervals: no step", n);
 	}
 
 	/* The reference clock stands still, but the clock advances. */
@@ -125,7 +125,7 @@ test_honest(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(0, 0, 1e6, 0);
 	jumps_end(&jumps);
-	ok(nothing(), "a reference that stands still");
+	ok(nothing(), "a reference clock that stands still: no step");
 }
 
 static void
@@ -141,16 +141,16 @@ test_steps(void)
 			JumpsCount *count = sign > 0 ? &jumps.warps : &jumps.lags;
 			JumpsCount *other = sign > 0 ? &jumps.lags : &jumps.warps;
 
-			/* One step, also in the first and the last intervals */
+			/* One step in any interval, including the first and the last one */
 			for (int at = 0; at < LOOKS; at += at < 20 || at > LOOKS - 20 ? 1 : 20)
 			{
 				start();
 				for (int j = 0; j < LOOKS; j++)
 					add(1e6, 200e-6, j == at ? size : 0, 0);
 				jumps_end(&jumps);
-				ok(count->count == 1 && other->count == 0, "%g ns at %d: found", size, at);
+				ok(count->count == 1 && other->count == 0, "a step of %g ns in interval %d: found", size, at);
 				ok(fabs(count->max_ns - sizes[i]) < 2000 && fabs(found_ns - size) < 2000,
-				   "its size: %g", found_ns);
+				   "the size of the step: %g", found_ns);
 			}
 
 			/* Many steps */
@@ -158,7 +158,7 @@ test_steps(void)
 			for (int j = 0; j < LOOKS; j++)
 				add(1e6, 0, j % 10 == 5 ? size : 0, 0);
 			jumps_end(&jumps);
-			ok(count->count == LOOKS / 10 && other->count == 0, "%g ns every 10: %ld", size, (long) count->count);
+			ok(count->count == LOOKS / 10 && other->count == 0, "steps of %g ns in every tenth interval: %ld found", size, (long) count->count);
 		}
 
 		/* A step and its return, one or more intervals later */
@@ -168,7 +168,7 @@ test_steps(void)
 			for (int j = 0; j < LOOKS; j++)
 				add(1e6, 0, j == 200 ? sizes[i] : j == 200 + apart ? -sizes[i] : 0, 0);
 			jumps_end(&jumps);
-			ok(jumps.warps.count == 1 && jumps.lags.count == 1, "%g ns, and back %d later", sizes[i], apart);
+			ok(jumps.warps.count == 1 && jumps.lags.count == 1, "a step of %g ns, and its return %d intervals later: both found", sizes[i], apart);
 		}
 	}
 
@@ -182,7 +182,7 @@ test_steps(void)
 			add(1e6, i < 2 ? 0.5 : -0.4, j % 20 == 10 ? size : 0, 0);
 		jumps_end(&jumps);
 		ok((size > 0 ? &jumps.warps : &jumps.lags)->count == LOOKS / 20 &&
-		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "%g ns at an odd rate", size);
+		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "steps of %g ns at a wrong rate: all found", size);
 	}
 
 	/* The clock stands still for three intervals.  This counts as one lag. */
@@ -190,7 +190,7 @@ test_steps(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, j >= 100 && j < 103 ? -1 : 0, 0, 0);
 	jumps_end(&jumps);
-	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for three intervals: %ld, %g",
+	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "the clock stands still for three intervals: %ld lag, %g ns",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 
 	/* The same for four intervals, of which one is very short */
@@ -198,7 +198,7 @@ test_steps(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
 	jumps_end(&jumps);
-	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for four, of which one is short: %ld, %g",
+	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "the clock stands still for four intervals, one of them short: %ld lag, %g ns",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 }
 
@@ -215,9 +215,9 @@ test_backward(void)
 		for (int j = 0; j < LOOKS; j++)
 			add(1e6, 0, j == 200 ? -5e6 : 0, j == 200 - before ? 4.2e6 : 0);
 		jumps_end(&jumps);
-		ok(jumps.lags.count == 0 && jumps.warps.count == 0, "a step back is no lag");
-		ok(fabs(jumps.backward_max_ns - 5e6) < 2000, "its size: %g", jumps.backward_max_ns);
-		ok(fabs(found_ns + 5e6) < 2000, "and it is told of");
+		ok(jumps.lags.count == 0 && jumps.warps.count == 0, "a backward step is neither a lag nor a warp");
+		ok(fabs(jumps.backward_max_ns - 5e6) < 2000, "the size of the backward step: %g", jumps.backward_max_ns);
+		ok(fabs(found_ns + 5e6) < 2000, "the backward step is reported");
 	}
 
 	/* A single wrong reading */
@@ -225,7 +225,7 @@ test_backward(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, 0, j == 200 ? 5e6 : 0);
 	jumps_end(&jumps);
-	ok(nothing(), "there and back between two observations");
+	ok(nothing(), "a single wrong reading between two observations: no step");
 
 	/*
 	 * The readings show a backward step of 4 ms.  The step can have been 1 ms larger, because 1 ms
@@ -235,7 +235,7 @@ test_backward(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, j == 200 ? -9e6 : 0, j == 200 ? 4e6 : 0);
 	jumps_end(&jumps);
-	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the rest is a lag: %g", jumps.lags.max_ns);
+	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the part of the loss that the readings do not explain is a lag: %g", jumps.lags.max_ns);
 }
 
 /* Tests a coarse clock, whose lead changes by up to a tick between two observations. */
@@ -257,12 +257,12 @@ test_nominal(void)
 	interval.lead_ns = 1e9;
 	jumps_add(&jumps, &interval);
 	jumps_end(&jumps);
-	ok(jumps.warps.count == 1 && jumps.warps.max_ns == 1e9, "but a second is");
+	ok(jumps.warps.count == 1 && jumps.warps.max_ns == 1e9, "a step of a second is found in a coarse clock");
 }
 
 /*
- * A clock that is 200 ppm fast and stands still for a while at the beginning of each EVERY_NS.
- * Observations are rare and irregular, as on a busy machine.
+ * Simulated clock.  It is 200 ppm fast, and stands still for some time at the beginning of each
+ * period of EVERY_NS.  Observations are rare and irregular, as on a busy machine.
  */
 
 #define MOST_PAIRS	1200
@@ -280,7 +280,7 @@ found_at(void *arg, const JumpsInterval *interval, double size_ns, double bound_
 	doubts_ns[interval->number] += bound_ns;
 }
 
-/* Returns the lead of this clock relative to the reference clock. */
+/* Returns the lead of the simulated clock relative to the reference clock. */
 static double
 lead_at(double time_ns, double still_ns)
 {
@@ -290,8 +290,9 @@ lead_at(double time_ns, double still_ns)
 }
 
 /*
- * Simulates the observations of clock_drift() for a second, or longer until there are 30.  One in
- * ten follows within about 0.1 ms; the others are least_ms to most_ms apart.  Returns their number.
+ * Simulates the observations of clock_drift() for a second, or longer until there are 30.  One
+ * observation in ten follows the one before it within about 0.1 ms; the other ones do so after
+ * least_ms to most_ms.  Returns the number of observations.
  */
 static int
 observations_of_still(double still_ns, double least_ms, double most_ms)

@@ -1,6 +1,6 @@
 /*
- * outliers_test: outlier_limits() finds outliers, and calls regular values outliers as rarely as it
- * states.
+ * outliers_test: outlier_limits() finds outliers, and the share of regular values that it calls
+ * outliers is the stated one.
  */
 #include <math.h>
 
@@ -67,17 +67,17 @@ main(void)
 		int			rounds = sizes[i] < 1000 ? 20000 : 4000;
 
 		fleets(rounds, sizes[i], 0, 0, 0.05, &wrong, &found);
-		ok(wrong < rounds * 0.06 && (wrong > rounds * 0.02 || sizes[i] < 50), "of fleets of %d servers without an odd one, %.1f %% have one named at 95 %%",
+		ok(wrong < rounds * 0.06 && (wrong > rounds * 0.02 || sizes[i] < 50), "fleets of %d servers without outliers: at 95 %%, a server of %.1f %% of the fleets is called an outlier",
 		   sizes[i], wrong * 100.0 / rounds);
 	}
 	fleets(1000, 100, 3, 10, 0.05, &wrong, &found);
-	ok(found > 995 && wrong < 60, "3 of 100 that are odd are named in %.1f %%, and others in %.1f %%", found / 10.0, wrong / 10.0);
+	ok(found > 995 && wrong < 60, "3 outliers of 100 servers: all found in %.1f %% of the fleets, regular servers called outliers in %.1f %%", found / 10.0, wrong / 10.0);
 	fleets(1000, 100, 30, 20, 0.05, &wrong, &found);
-	ok(found > 995, "30 of 100 that are odd do not hide each other: named in %.1f %%", found / 10.0);
+	ok(found > 995, "30 outliers of 100 servers do not hide each other: all found in %.1f %% of the fleets", found / 10.0);
 
 	limits = outlier_limits(same, 7, 0.05 / 7, 1);
-	ok(limits.median == 7 && limits.low == 6 && limits.high == 8, "where most are the same, what differs by no more than the tolerance is not odd");
+	ok(limits.median == 7 && limits.low == 6 && limits.high == 8, "if most values are equal, a value that differs by at most the tolerance is no outlier");
 	limits = outlier_limits(few, 2, 0.025, 1);
-	ok(isnan(limits.median) && isnan(limits.low) && isnan(limits.high), "of two none is odd");
+	ok(isnan(limits.median) && isnan(limits.low) && isnan(limits.high), "two values have no limits");
 	return done();
 }

@@ -1,7 +1,7 @@
 /*
  * random_test: a throttled run reads the clock only at random moments, its instants.  Tests the
- * random gaps between instants without a clock.  Also tests what the sampler counts in such a run:
- * instants, intervals, and events between them.
+ * random gaps between instants without a clock.  Also tests which readings, intervals and faults of
+ * the clock the sampler counts in such a run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ distribution(uint64_t state)
 	 * The variance of the estimated variance of an exponential distribution is 8 / n.
 	 */
 	ok(fabs(variance - 1) < 6 * sqrt(8.0 / DRAWS), "the variance is 1: %.6f", variance);
-	ok(fabs(correlation) < 6 / sqrt(DRAWS), "no gap depends on the one before: %.6f", correlation);
+	ok(fabs(correlation) < 6 / sqrt(DRAWS), "successive gaps are not correlated: %.6f", correlation);
 	ok(sane, "no gap is zero, negative or infinite: %g to %g", least, most);
 	for (int t = 0; t < 10; t++)
 	{
@@ -86,7 +86,7 @@ distribution(uint64_t state)
 
 		tail &= fabs(above[t] - DRAWS * p) <= 6 * sqrt(DRAWS * p * (1 - p));
 	}
-	ok(tail, "gaps above 1 to 9 times the mean are as frequent as they ought to be");
+	ok(tail, "gaps above 1 to 9 times the mean are as frequent as in the exponential distribution");
 }
 
 /* Returns the state after which xorshift64* returns z, which is not 0.  Inverts the generator. */
@@ -117,10 +117,10 @@ ends(void)
 	double		below = exponential_of(UINT64_MAX / 2);
 	double		above = exponential_of(UINT64_MAX / 2 + 1);
 
-	ok(random_next(&state) == 42, "any random number but 0 can be had");
+	ok(random_next(&state) == 42, "state_before() inverts the generator");
 	ok(fabs(longest - 54 * M_LN2) < 1e-12, "the longest gap is 54 ln 2: %.15g", longest);
 	ok(fabs(shortest / 0x1p-54 - 1) < 1e-12, "the shortest is 2^-54: %g", shortest);
-	ok(below > above && below - above < 1e-14, "both halves meet: %.17g, %.17g", below, above);
+	ok(below > above && below - above < 1e-14, "the distribution is continuous at its median: %.17g, %.17g", below, above);
 }
 
 static void
@@ -144,9 +144,9 @@ schedule(void)
 		due_s += gap / 200;
 	}
 	ok(same, "the same seed gives the same gaps");
-	ok(equal == 0, "another seed others");
-	ok(ascending, "instants follow each other");
-	ok(fabs(due_s / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", due_s);
+	ok(equal == 0, "another seed gives other gaps");
+	ok(ascending, "each instant is later than the one before");
+	ok(fabs(due_s / 5000 - 1) < 6e-3, "a million instants at 200 per second take 5000 s: %.1f", due_s);
 }
 
 /* A clock with an offset, whose next reading can be delayed. */
@@ -213,34 +213,34 @@ instants(void)
 		sampler_instant(&run, &instant);
 		moments &= instant.at_ns >= before && instant.at_ns <= reference_ns();
 	}
-	ok(moments, "instants are when they are");
+	ok(moments, "the stated time of an instant is that of its call");
 	sampler_end(&run);
-	ok(run.readings == n * INSTANT_DURATIONS, "readings are those of instants: %d", (int) run.readings);
-	ok(run.elapsed_s >= 0.1, "pauses are part of the run");
-	ok(run.advance_ns / 1e9 >= 0.1, "and of the clock's advance");
-	ok(run.mean_margin_ns > 0, "the mean has an error");
-	ok(run.warps.count == 0 && run.lags.count == 0 && run.tally->backward_steps == 0, "a good clock");
+	ok(run.readings == n * INSTANT_DURATIONS, "the run counts the readings of its instants: %d", (int) run.readings);
+	ok(run.elapsed_s >= 0.1, "the elapsed time includes the pauses");
+	ok(run.advance_ns / 1e9 >= 0.1, "the clock's advance includes the pauses");
+	ok(run.mean_margin_ns > 0, "the mean has a margin");
+	ok(run.warps.count == 0 && run.lags.count == 0 && run.tally->backward_steps == 0, "a correct clock has no warps, lags and backward steps");
 
 	begin(reference_ns);
 	next_takes_ns = 30000000;
 	sampler_instant(&run, &instant);
-	ok(instant.first_ns >= 30e6, "the first reading is timed as a whole: %.0f ns", instant.first_ns);
-	ok(instant.all_ns >= instant.first_ns, "and is part of the time awake");
-	ok(run.gaps.count == 0 || run.gaps.max_ns < 30e6, "it is no gap");
-	ok(run.tally->largest < 30000000, "and no duration");
+	ok(instant.first_ns >= 30e6, "the time of the first reading includes its delay of 30 ms: %.0f ns", instant.first_ns);
+	ok(instant.all_ns >= instant.first_ns, "the time of the instant includes the first reading");
+	ok(run.gaps.count == 0 || run.gaps.max_ns < 30e6, "the delay of the first reading is no gap");
+	ok(run.tally->largest < 30000000, "the delay of the first reading is no duration");
 
 	pause_ms(2);
 	offset += 5000000;
 	sampler_instant(&run, &instant);
 	ok(run.warps.count == 1 && fabs(run.warps.max_ns - 5e6) < 1e5, "a jump ahead in a pause is a warp");
-	ok(run.tally->largest < 5000000, "and no duration");
+	ok(run.tally->largest < 5000000, "a jump ahead in a pause is no duration");
 	pause_ms(2);
 	offset -= 50000000;
 	sampler_instant(&run, &instant);
-	ok(run.tally->backward_steps == 1, "a step back in a pause is one");
-	ok(run.lags.count == 0, "and no lag");
+	ok(run.tally->backward_steps == 1, "a step back in a pause is a backward step");
+	ok(run.lags.count == 0, "a step back in a pause is no lag");
 	sampler_end(&run);
-	ok(run.readings == 3 * INSTANT_DURATIONS + 1, "which counts as a reading: %d", (int) run.readings);
+	ok(run.readings == 3 * INSTANT_DURATIONS + 1, "the reading after the backward step counts: %d", (int) run.readings);
 }
 
 static void
@@ -255,33 +255,33 @@ intervals(void)
 	{
 		edge_s += 0.02;
 		sampler_clear(&run);
-		ok(tally_moments(run.tally).count == 0 && run.gaps.count == 0, "interval %d begins with nothing", i);
+		ok(tally_moments(run.tally).count == 0 && run.gaps.count == 0, "interval %d begins without durations and gaps", i);
 		sampler_resume(&run);
 		sampler_until(&run, edge_s);
 		late &= sampler_elapsed(&run) >= edge_s;
 		readings += tally_moments(run.tally).count;
 	}
-	ok(late, "no interval ends before its edge");
-	ok(readings > 1000, "readings of all");
+	ok(late, "no interval ends too early");
+	ok(readings > 1000, "the intervals have readings");
 
 	/* A pause between two intervals does not count as a gap. */
 	sampler_clear(&run);
 	pause_ms(100);
 	sampler_resume(&run);
 	ok(tally_moments(run.tally).count == 0 && run.gaps.count == 0, "a pause is no duration and no gap");
-	ok(run.warps.count == 0 && run.lags.count == 0, "and nothing that the clock did wrong");
+	ok(run.warps.count == 0 && run.lags.count == 0, "a pause is neither a warp nor a lag");
 	offset += 7000000;
 	pause_ms(10);
 	sampler_resume(&run);
-	ok(run.warps.count == 1 && fabs(run.warps.max_ns - 7e6) < 1e5, "what it did wrong in a pause is found");
+	ok(run.warps.count == 1 && fabs(run.warps.max_ns - 7e6) < 1e5, "a jump ahead in a pause is found");
 	offset -= 90000000;
 	pause_ms(10);
 	sampler_resume(&run);
-	ok(run.tally->backward_steps == 1 && run.lags.count == 0, "a step back is, too, and no lag");
+	ok(run.tally->backward_steps == 1 && run.lags.count == 0, "a step back in a pause is found, and is no lag");
 	sampler_clear(&run);
-	ok(run.warps.count == 0 && run.tally->backward_steps == 0, "and belongs to that interval only");
+	ok(run.warps.count == 0 && run.tally->backward_steps == 0, "the next interval does not count faults of this one");
 	sampler_end(&run);
-	ok(run.elapsed_s >= edge_s + 0.12, "the run as a whole has all of it");
+	ok(run.elapsed_s >= edge_s + 0.12, "the run's elapsed time includes intervals and pauses");
 }
 
 int

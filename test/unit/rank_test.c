@@ -1,6 +1,6 @@
 /*
- * rank_test: shifts between data sets, their confidence intervals and p-values by rank_test(),
- * compared with those of R.  Also the selection of the k-th of all pairwise differences.
+ * rank_test: compares shifts between data sets, their confidence intervals and p-values by
+ * rank_test() with those of R.  Also tests the selection of the k-th of all pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>
@@ -60,8 +60,8 @@ draw(int64_t seed, int n, int shape, double offset)
 }
 
 /*
- * Returns whether two values agree.  The difference is relative to the spread of the differences
- * ("unit"), because values may be near 0.
+ * Returns whether two values agree.  The tolerance is relative to "unit", the spread of the
+ * pairwise differences, because values may be near 0.
  */
 static bool
 near(double value, double wanted, double unit)
@@ -99,7 +99,7 @@ beside_r(void)
 		   shift, low, high, test.p_value);
 		ok(near(back.p_value, r->p_value, 0) && back.k == test.k &&
 		   near(rank_shift(&reverse), -shift, unit),
-		   "%d: the other way round", i);
+		   "%d: exchanging the data sets only changes the sign", i);
 		if (r->shape == 1 || r->shape == 4)
 			tied++;
 		else
@@ -154,8 +154,8 @@ selection(void)
 			most = passes > most ? passes : most;
 		}
 		ok(same && rank_shift(&sets) == all[12] && isnan(rank_difference(&sets, 0)) &&
-		   isnan(rank_difference(&sets, 26)), "data %d: each of all differences", i);
-		ok(most < 150, "data %d: in %d passes", i, most);
+		   isnan(rank_difference(&sets, 26)), "data %d: each of the 25 differences is found", i);
+		ok(most < 150, "data %d: a selection needs at most %d passes", i, most);
 	}
 }
 
@@ -172,16 +172,16 @@ special_cases(void)
 	RankTest	test = rank_test(&pair, 0.95, 0.05);
 
 	ok(near(test.p_value, 1.0 / 3, 0) && test.k == 0, "two and two cannot differ at 95 %%");
-	ok(rank_test(&pair, 0.5, 0.5).k == 1, "but at 50 %%");
+	ok(rank_test(&pair, 0.5, 0.5).k == 1, "two and two can differ at 50 %%");
 	test = rank_test(&same, 0.95, 0.05);
-	ok(isnan(test.p_value) && test.k == 0, "nothing varies");
+	ok(isnan(test.p_value) && test.k == 0, "constant data have neither a p-value nor an interval");
 	/*
 	 * The smallest possible p for three values each is 0.1, which is not below 1 - 0.9.  So there
 	 * is no interval of 90 %.
 	 */
 	test = rank_test(&three, 0.9, 0.1);
-	ok(test.p_value == 0.1 && test.k == 0, "on the edge: p = %.17g", test.p_value);
-	ok(rank_test(&three, 0.89, 0.11).k == 1, "beyond the edge");
+	ok(test.p_value == 0.1 && test.k == 0, "no interval of 90 %% of three and three values: p = %.17g", test.p_value);
+	ok(rank_test(&three, 0.89, 0.11).k == 1, "three and three values have an interval of 89 %%");
 	ok(rank_test(&three, 1e-11, 1 - 1e-11).k == 4, "the narrowest interval");
 
 	/*
@@ -205,12 +205,12 @@ special_cases(void)
 	y[LENGTH(y) - 1] = 1e12;
 	passes = 0;
 	ok(rank_shift(&large) == 0.25, "the shift of %d values", LENGTH(x));
-	ok(passes > 0 && passes < 100, "in %d passes", passes);
+	ok(passes > 0 && passes < 100, "the shift is found in %d passes", passes);
 	test = rank_test(&large, 0.95, 0.05);
 	ok(test.p_value > 0.9 &&
 	   near(rank_difference(&large, test.k) +
 			rank_difference(&large, INT64_C(10000000000) + 1 - test.k), 0.5, 10),
-	   "its interval");
+	   "the confidence interval of the shift");
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * sampler_test: the sampler must find each injected fault of a clock exactly once, and the
+ * sampler_test: the sampler must find each injected fault of a clock exactly once, and the correct
  * granularity of counters whose steps are known.
  */
 #include <math.h>
@@ -24,7 +24,7 @@ static struct
 	uint64_t	period;
 	int64_t		step;			/* added to the offset, permanently */
 	int64_t		once;			/* added to one reading only */
-	int			still;			/* number of times that a reading is repeated */
+	int			still;			/* number of times that a fault repeats a reading */
 	uint64_t	pause_ns;		/* pause without readings of any clock */
 	double		rate;			/* rate, relative to the true one */
 	uint64_t	tick_ns;		/* length of a tick in ns */
@@ -124,15 +124,15 @@ a_good_clock(void)
 {
 	reset();
 	sample(0.2);
-	ok(run.elapsed_s >= 0.2, "it runs as long as it is told");
+	ok(run.elapsed_s >= 0.2, "a run takes at least the requested time");
 	ok(run.readings > 10000, "there are readings");
 	ok(tally->backward_steps == 0, "no backward step");
 	ok(run.warps.count == 0 && run.lags.count == 0, "no warp, no lag");
 	ok(tally->direct[0][0] == 0, "no stall");
-	ok(fabs(rate_ppm()) < 5 + run.reference_bound_ns / 1e3 / run.elapsed_s, "its rate is right");
-	ok(calls > 100, "there is a chance to be interrupted between blocks");
+	ok(fabs(rate_ppm()) < 5 + run.reference_bound_ns / 1e3 / run.elapsed_s, "the clock's rate is right");
+	ok(calls > 100, "the callback between blocks is called");
 	ok(run.readings == (int64_t) tally_moments(tally).count, "every reading is counted");
-	ok(run.mean_margin_ns > 0, "the mean has an error");
+	ok(run.mean_margin_ns > 0, "the mean has a margin");
 }
 
 static void
@@ -149,25 +149,25 @@ faults(void)
 	fake.step = -1000000000;
 	sample(0.2);
 	ok(tally->backward_steps == fake.injected && fake.injected > 10,
-	   "back for good, every 5003 readings: %d of %d found",
+	   "permanent backward steps, every 5003 readings: %d of %d found",
 	   (int) tally->backward_steps, (int) fake.injected);
-	ok(tally->backward_max <= 1000000000 && tally->backward_max > 999000000, "by 1 s less a reading");
-	ok(run.warps.count == 0, "which is no warp");
+	ok(tally->backward_max <= 1000000000 && tally->backward_max > 999000000, "their size is 1 s less the time of a reading");
+	ok(run.warps.count == 0, "a permanent backward step is no warp");
 
 	reset();
 	fake.period = 5003;
 	fake.once = -1000000000;
 	sample(0.2);
 	ok(tally->backward_steps == fake.injected && fake.injected > 10,
-	   "back for one reading: %d of %d found", (int) tally->backward_steps, (int) fake.injected);
-	ok(run.warps.count == 0 && run.lags.count == 0, "and nothing else");
+	   "single low readings: %d of %d found", (int) tally->backward_steps, (int) fake.injected);
+	ok(run.warps.count == 0 && run.lags.count == 0, "a single low reading is neither a warp nor a lag");
 
 	reset();
 	fake.period = 333;
 	fake.once = -50000;
 	sample(0.05);
 	ok(run.warps.count == 0 && run.lags.count == 0 && run.gaps.count < (int64_t) fake.injected / 4,
-	   "the way back is no gap: %d gaps, %d steps", (int) run.gaps.count, (int) fake.injected);
+	   "the return of a single low reading is no gap: %d gaps, %d steps", (int) run.gaps.count, (int) fake.injected);
 
 	reset();
 	fake.period = 1;
@@ -175,8 +175,8 @@ faults(void)
 	fake.step = -1000000000;
 	sample(0.01);
 	ok(tally->backward_steps == (uint64_t) run.readings && run.readings > 0,
-	   "a clock that only goes backwards");
-	ok(run.elapsed_s >= 0.01 && run.elapsed_s < 10, "ends on time all the same");
+	   "a clock that only goes backwards: each reading is a backward step");
+	ok(run.elapsed_s >= 0.01 && run.elapsed_s < 10, "a run with a clock that goes backwards ends on time");
 
 	reset();
 	fake.period = 5003;
@@ -185,14 +185,14 @@ faults(void)
 	expected = fake.injected;
 	ok(tally->direct[0][0] == expected && expected > 100,
 	   "stalls of 7 readings: %d of %d found", (int) tally->direct[0][0], (int) expected);
-	ok(tally->longest_stall == 7, "the longest of 7");
+	ok(tally->longest_stall == 7, "the longest stall has 7 readings");
 
 	reset();
 	fake.rate = 1.001;
 	sample(0.2);
 	ok(fabs(rate_ppm() - 1000) < 10 + run.reference_bound_ns / 1e3 / run.elapsed_s,
 	   "0.1 %% fast: %+.0f ppm", rate_ppm());
-	ok(run.warps.count == 0, "which is no warp");
+	ok(run.warps.count == 0, "a fast clock has no warps");
 
 	reset();
 	fake.period = 40000;
@@ -200,8 +200,8 @@ faults(void)
 	sample(0.05);
 	ok(run.elapsed_s >= 0.05 && run.elapsed_s < 10,
 	   "a clock that stands still for good: the run ends on time");
-	ok(tally->longest_stall > 10000, "and it is found");
-	ok(run.warps.count == 0 && tally->backward_steps == 0, "and nothing else");
+	ok(tally->longest_stall > 10000, "the stall of a clock that stands still for good is found");
+	ok(run.warps.count == 0 && tally->backward_steps == 0, "a clock that stands still has neither warps nor backward steps");
 
 	reset();
 	fake.period = 1;
@@ -241,9 +241,9 @@ jumps(uint64_t tick_ns)
 	   fake.injected > 10,
 	   "ticks of %d ns, jumps of 5 us: %d of %d found, %d gaps", (int) tick_ns, (int) run.warps.count, (int) fake.injected,
 	   (int) run.gaps.count);
-	ok(run.warps.max_ns > 4000 && run.warps.max_ns < 6500, "of about 5 us");
-	ok(tally->backward_steps == 0 && run.lags.count == 0, "and nothing else");
-	ok(run.gaps.max_ns < run.elapsed_s * 1e9, "gaps are apart from that");
+	ok(run.warps.max_ns > 4000 && run.warps.max_ns < 6500, "the largest jump found is about 5 us");
+	ok(tally->backward_steps == 0 && run.lags.count == 0, "jumps ahead are neither backward steps nor lags");
+	ok(run.gaps.max_ns < run.elapsed_s * 1e9, "the longest gap is shorter than the run");
 
 	reset();
 	fake.tick_ns = tick_ns;
@@ -254,7 +254,7 @@ jumps(uint64_t tick_ns)
 	 * An interruption of the process must not be reported as a jump or as a part of one.
 	 */
 	ok(run.warps.count <= (int64_t) fake.injected && run.warps.count >= fake.injected * 0.9,
-	   "jumps closer to each other than blocks are long: %d of %d found",
+	   "several jumps in a block of readings: %d of %d found",
 	   (int) run.warps.count, (int) fake.injected);
 
 	reset();
@@ -267,7 +267,7 @@ jumps(uint64_t tick_ns)
 	 */
 	ok(run.gaps.count >= fake.injected * 0.9 && fake.injected > 10,
 	   "pauses of 50 us: %d of %d found", (int) run.gaps.count, (int) fake.injected);
-	ok(run.warps.count == 0 && run.lags.count == 0, "which are no warps");
+	ok(run.warps.count == 0 && run.lags.count == 0, "pauses are neither warps nor lags");
 }
 
 /*
@@ -302,13 +302,13 @@ gaps(void)
 	run.between_blocks = a_gap;
 	sampler_run(&run);
 	ok(run.gaps.max_ns >= 3e8, "a pause of 0.3 s is a gap");
-	ok(run.warps.count == 0 && run.lags.count == 0 && tally->backward_steps == 0, "and nothing else");
-	ok(tally->largest >= 300000000, "and the longest duration");
+	ok(run.warps.count == 0 && run.lags.count == 0 && tally->backward_steps == 0, "a pause of 0.3 s is no fault of the clock");
+	ok(tally->largest >= 300000000, "a pause of 0.3 s is the longest duration");
 }
 
 /*
- * Returns the granularity that is found for a counter with this step in ns.  If "whole", the
- * readings are multiples of the step as an integer.  "strays" advances between readings are wrong.
+ * Returns the granularity that is found for a counter with this step in ns.  If "whole", all
+ * readings are multiples of the step as an integer.  "strays" is the number of wrong advances.
  */
 static double
 granularity_of(double step, bool whole, int strays)
@@ -341,7 +341,7 @@ granularities(void)
 	uint64_t	few[8] = {26, 52, 26, 52, 26, 52, 26, 52};
 
 	ok(granularity_of(26, true, 0) == 26, "a counter of 26 ticks");
-	ok(granularity_of(26, true, 5) == 26, "in spite of strays");
+	ok(granularity_of(26, true, 5) == 26, "a counter of 26 ticks, with wrong advances");
 	ok(granularity_of(2, true, 0) == 2, "a counter of 2 ticks");
 	ok(granularity_of(1, true, 0) == 1, "a counter of 1 tick");
 	ok(granularity_of(100, true, 0) == 100, "a counter of 100 ticks");
@@ -352,7 +352,7 @@ granularities(void)
 		ok(fabs(g / real[i] - 1) < 0.005, "nanoseconds in steps of %.3f: %.3f", real[i], g);
 	}
 	ok(granularity_of(1.3, false, 0) == 1, "a step that rounding hides counts as one tick");
-	ok(granularity(few, 8) == 0, "too few readings say nothing");
+	ok(granularity(few, 8) == 0, "too few readings show no granularity");
 }
 
 int

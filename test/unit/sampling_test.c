@@ -1,6 +1,6 @@
 /*
- * sampling_test: which calls the sampling policy times, and how exact the estimates from these
- * calls are.
+ * sampling_test: tests which calls the sampling policy times, and how exact the estimates from
+ * these calls are.
  *
  * A simulator executes queries many times.  The times of the calls of their nodes have known
  * distributions.  The sampling policy chooses the calls to time, and the extension's code estimates
@@ -204,7 +204,7 @@ typedef struct Run
 	double		samples[POLICY_BATCH];
 	int64_t		over;			/* number of calls so far */
 	int64_t		next;			/* number of the next timed call */
-	int64_t		before;			/* number of calls before "gap" last changed */
+	int64_t		before;			/* number of calls at the latest change of "gap" */
 	int64_t		all_timed;
 	double		known;			/* total time of the first calls, which are all timed */
 	double		truth;
@@ -224,8 +224,8 @@ draw_gap(Run *run)
 }
 
 /*
- * Executes the calls that are not timed until the next timed one.  If they are many, draws their
- * total time from a normal distribution.
+ * Executes the untimed calls before the next timed one.  If there are many untimed calls, draws
+ * their total time from a normal distribution.
  */
 static void
 skip(Run *run)
@@ -572,21 +572,21 @@ main(void)
 		printf("\n");
 		ok(o.timed * COST <= 1.15 * budget && o.most <= 1.33 * budget, "%s: overhead of %.0f ticks, at most %.0f, of %.0f allowed",
 		   p->name, o.timed * COST, o.most, budget);
-		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "totals are right on average: %+.4f %%, +- %.4f", o.bias, o.chance);
-		ok(fabs(little.bias) <= 4 * little.chance + 0.01, "with a fifth of the budget as well: %+.4f %%, +- %.4f", little.bias, little.chance);
-		ok(o.coverage >= p->coverage, "within the margin: %.1f of 100", o.coverage);
+		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "totals have no bias: %+.4f %%, +- %.4f", o.bias, o.chance);
+		ok(fabs(little.bias) <= 4 * little.chance + 0.01, "totals have no bias with a fifth of the budget: %+.4f %%, +- %.4f", little.bias, little.chance);
+		ok(o.coverage >= p->coverage, "%.1f %% of the margins contain the truth", o.coverage);
 	}
 
 	/*
-	 * Counting takes 1 tick of the 35 that a call takes on average.  This is more than the whole
-	 * overhead budget of 1 %.
+	 * Counting a call takes 1 tick.  The call takes 35 ticks on average.  So counting exceeds the
+	 * whole overhead budget of 1 %.
 	 */
 	counting = 1;
 	{
 		Outcome		o = simulate(&plans[3], POLICY_SHARE);
 
-		ok(o.overhead > 0.15 && o.overhead < 0.3, "where counting takes all, timing takes a fifth of the share: %.3f %%", o.overhead);
-		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "and totals are right on average: %+.4f %%", o.bias);
+		ok(o.overhead > 0.15 && o.overhead < 0.3, "if counting exceeds the budget, timing still gets a fifth of the budget: %.3f %%", o.overhead);
+		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "totals have no bias if counting exceeds the budget: %+.4f %%", o.bias);
 	}
 	return done();
 }

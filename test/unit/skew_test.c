@@ -31,7 +31,7 @@ made_up(const void *arg)
 	return (now_ticks += 100) + *(const int64_t *) arg;
 }
 
-/* Variants of this clock: one that stands still, a coarse one, and one that returns 0. */
+/* Variants of made_up(): a clock that stands still, a coarse clock, and a clock that returns 0. */
 static uint64_t still_at;
 static uint64_t quantum;
 
@@ -87,18 +87,18 @@ test_made_up(void)
 		skew_init(&sides[0]);
 		skew_init(&sides[1]);
 		r = skew_result(&sides[0], &sides[1]);
-		ok(!r.known && r.exchanges == 0, "made up, %+ld: nothing known yet", (long) o);
-		ok(skew_shared(&sides[0].bounds) == 0, "and no bound");
+		ok(!r.known && r.exchanges == 0, "simulated clock, offset %+ld: no result before the first exchange", (long) o);
+		ok(skew_shared(&sides[0].bounds) == 0, "no bound before the first exchange");
 		take_turns(sides, ahead, 50);
-		ok(skew_shared(&sides[0].bounds) > 0 && skew_shared(&sides[1].bounds) > 0, "there are bounds");
+		ok(skew_shared(&sides[0].bounds) > 0 && skew_shared(&sides[1].bounds) > 0, "after 50 exchanges, each side has bounds");
 		r = skew_result(&sides[0], &sides[1]);
-		ok(r.known && r.steady, "one offset explains all");
+		ok(r.known && r.steady, "a constant offset is steady");
 		ok(r.offset_min == o - 100 && r.offset_max == o + 100,
 		   "bounds %ld, %ld", (long) r.offset_min, (long) r.offset_max);
 		ok(r.round_trip == 200, "round trip %ld", (long) r.round_trip);
 		ok(r.exchanges == 99, "exchanges %ld", (long) r.exchanges);
 		ok(r.warps == (size <= 100 ? 0 : o > 0 ? 49 : 50), "warps %ld", (long) r.warps);
-		ok(r.warp_max == (size <= 100 ? 0 : size - 100), "the largest %ld", (long) r.warp_max);
+		ok(r.warp_max == (size <= 100 ? 0 : size - 100), "the largest warp %ld", (long) r.warp_max);
 	}
 }
 
@@ -118,9 +118,9 @@ test_unsteady(void)
 		take_turns(sides, ahead, 2 * SKEW_BATCH);
 	}
 	r = skew_result(&sides[0], &sides[1]);
-	ok(r.known && !r.steady, "a drift is no steady offset");
-	ok(r.offset_min <= 0 && r.offset_max >= 2100, "bounds contain all offsets that were");
-	ok(r.offset_min >= -200 && r.offset_max <= 2300, "and little more: %ld, %ld",
+	ok(r.known && !r.steady, "an offset that drifts is not steady");
+	ok(r.offset_min <= 0 && r.offset_max >= 2100, "the bounds contain all offsets");
+	ok(r.offset_min >= -200 && r.offset_max <= 2300, "the bounds are at most 200 wider than the range of the offsets: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
 	/* The offset jumps.  A single late reading must not hide this. */
@@ -132,7 +132,7 @@ test_unsteady(void)
 	ahead[1] = -5000;
 	take_turns(sides, ahead, 3 * SKEW_BATCH);
 	r = skew_result(&sides[0], &sides[1]);
-	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "a jump: %ld, %ld",
+	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "an offset that jumps is not steady: bounds %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
 	/* The offset jumps before the end of the first batch. */
@@ -143,13 +143,13 @@ test_unsteady(void)
 	ahead[1] = -5000;
 	take_turns(sides, ahead, 10);
 	r = skew_result(&sides[0], &sides[1]);
-	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
+	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: not steady, bounds %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
 	/* One side never sees a reading of the other side. */
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
-	ok(!r.known, "one side's readings alone bound nothing");
+	ok(!r.known, "one side's readings alone have no result");
 }
 
 /* Tests clocks that stand still for a while or for ever, and coarse clocks. */
@@ -183,11 +183,11 @@ test_still(void)
 			}
 			take_turns(sides, ahead, 2);
 			r = skew_result(&sides[0], &sides[1]);
-			ok(r.known && r.steady, "still for a while, %+ld: one offset explains all", (long) o);
+			ok(r.known && r.steady, "clocks that stand still for a while, offset %+ld: steady", (long) o);
 			ok(r.offset_min <= o && r.offset_max >= o && r.offset_min < r.offset_max,
-			   "it is within the bounds %ld, %ld", (long) r.offset_min, (long) r.offset_max);
-			ok(r.offset_max - r.offset_min <= 400, "which are not far apart");
-			ok(r.round_trip > 0, "no round trip takes nothing");
+			   "the offset is within the bounds %ld, %ld", (long) r.offset_min, (long) r.offset_max);
+			ok(r.offset_max - r.offset_min <= 400, "the bounds differ by at most 400");
+			ok(r.round_trip > 0, "the round trip is above 0");
 			ok(r.stalls >= 6 * 3 * SKEW_BATCH && r.longest_stall >= 3 * SKEW_BATCH,
 			   "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
 		}
@@ -203,11 +203,11 @@ test_still(void)
 			skew_init(&sides[1]);
 			take_turns(sides, ahead, 50);
 			r = skew_result(&sides[0], &sides[1]);
-			ok(!r.known, "still for good: nothing is known");
-			ok(skew_shared(&sides[0].bounds) == 0 && skew_shared(&sides[1].bounds) == 0, "nor are there bounds");
+			ok(!r.known, "clocks that never advance: no result");
+			ok(skew_shared(&sides[0].bounds) == 0 && skew_shared(&sides[1].bounds) == 0, "clocks that never advance: no bounds");
 			ok(skew_shared(&sides[0].readings) == 50 && skew_shared(&sides[0].still) == 50 &&
 			   skew_shared(&sides[1].still) == 50,
-			   "it has not advanced since");
+			   "all 50 readings of each side count as readings without advance");
 			ok(r.stalls == 98 && r.longest_stall == 49, "stalls: %ld, the longest %ld",
 			   (long) r.stalls, (long) r.longest_stall);
 			made_up_clock = made_up;
@@ -221,16 +221,16 @@ test_still(void)
 			skew_init(&sides[1]);
 			take_turns(sides, ahead, 1000);
 			r = skew_result(&sides[0], &sides[1]);
-			ok(r.known && r.steady, "coarse, %+ld: one offset explains all", (long) o);
-			ok(r.offset_min <= o && r.offset_max >= o, "it is within the bounds %ld, %ld",
+			ok(r.known && r.steady, "coarse clocks, offset %+ld: steady", (long) o);
+			ok(r.offset_min <= o && r.offset_max >= o, "the offset is within the bounds %ld, %ld",
 			   (long) r.offset_min, (long) r.offset_max);
-			ok(r.offset_max - r.offset_min <= 2 * (int64_t) quantum + 400, "which are no farther apart than steps make them");
+			ok(r.offset_max - r.offset_min <= 2 * (int64_t) quantum + 400, "the bounds differ by at most two steps and 400");
 		}
 		made_up_clock = made_up;
 	}
 }
 
-/* Real clocks, which two threads on different CPUs read */
+/* Tests with real clocks, which two threads on different CPUs read. */
 
 #ifdef __linux__
 
@@ -238,7 +238,7 @@ static SkewSide sides[2];
 static int	cpus[2];
 static volatile bool stop;
 
-/* number of ticks by which each clock is made to be ahead */
+/* number of ticks that are added to each side's readings */
 static int64_t ahead[2];
 
 static uint64_t
@@ -332,11 +332,11 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 				   	r.round_trip * tick_ns,
 				   (long) r.exchanges);
 			/*
-			 * Both threads read the same clock, so the true offset is what was added.
+			 * Both threads read the same clock, so the true offset is the added number of ticks.
 			 */
-			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
-			ok(r.steady, "and steady");
-			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "bounds are no farther apart than a round trip");
+			ok(r.offset_min <= truth && r.offset_max >= truth, "the offset is within the bounds");
+			ok(r.steady, "the offset is steady");
+			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "the bounds differ by at most a round trip");
 			/*
 			 * If the offset is larger than the round trip, the bounds must exclude 0.
 			 */
@@ -344,7 +344,7 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");
 				ok(r.warps > 0 && r.warp_max <= ticks && r.warp_max >= ticks - r.round_trip,
-				   "warps: %ld, the largest of %.1f ns", (long) r.warps, r.warp_max * tick_ns);
+				   "warps: %ld, the largest %.1f ns", (long) r.warps, r.warp_max * tick_ns);
 			}
 			if (ticks == 0)
 				ok(r.warps == 0, "no warp");

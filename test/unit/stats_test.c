@@ -1,12 +1,12 @@
 /*
- * stats_test: means, straight lines and Student's t, compared with SciPy.
+ * stats_test: compares means, straight lines and Student's t with SciPy's results.
  *
  * The expected numbers in the tables are results of SciPy 1.17.1, printed by '%.17g'.  The comment
  * of a table is the Python expression.  Numbers of the t distribution were compared with those of
- * mpmath 1.4.1 with 60 digits.  Its p-values are by betainc(regularized=True), or, for df from 1e6
- * on, by quadrature of the density; its quantiles are by Newton's method.  If the two differ by
- * more than 1e-12 of the value, as next to p = 0.5, the table has the number of mpmath, and the
- * comment "mpmath".
+ * mpmath 1.4.1 with 60 digits.  mpmath computed p-values by betainc(regularized=True), or, for df
+ * from 1e6 on, by quadrature of the density, and quantiles by Newton's method.  If SciPy's number
+ * differs from mpmath's by more than 1e-12 of the value, as near p = 0.5, the table has the number
+ * of mpmath, and the comment "mpmath".
  */
 #include <float.h>
 #include <math.h>
@@ -309,7 +309,7 @@ typedef struct Moments
 	double		median;
 } Moments;
 
-/* Exact values, by fractions.Fraction, and the square root by mpmath; min, max, and numpy.median */
+/* Mean and variance by fractions.Fraction, square root by mpmath; min, max, and numpy.median */
 static const Moments moments[] = {
 	{two, LENGTH(two), 2.375, 1.5909902576697319, 1.25, 3.5, 2.375},
 	{three, LENGTH(three), 39, 52.848841046895245, 7, 100, 10},
@@ -346,7 +346,7 @@ t_quantile(double p, double df)
 {
 	if (p == 0.5)
 		return 0;
-	/* Near 0.5, p - 0.5 is computed without rounding, and near 1, 1 - p. */
+	/* p - 0.5 is exact near 0.5, and 1 - p is exact near 1. */
 	return p < 0.5 ? -stats_t_critical(2 * (0.5 - p), 2 * p, df) :
 		stats_t_critical(2 * (p - 0.5), 2 * (1 - p), df);
 }
@@ -443,7 +443,7 @@ consistency(void)
 	}
 	ok(inverse, "CDF and p-value are the inverse of the quantile, for df from 0.01 to 1e20");
 	ok(rising, "quantiles rise with p");
-	ok(symmetric, "all are symmetric");
+	ok(symmetric, "quantiles, CDF and p-values are symmetric");
 
 	for (double t = 1e-9; t < 1e9; t *= 1.7)
 	{
@@ -455,18 +455,18 @@ consistency(void)
 	}
 	ok(cauchy, "df 1 is the Cauchy distribution");
 	ok(df_2, "df 2 has a closed form");
-	ok(normal, "large df join the normal distribution");
+	ok(normal, "for large df, t has the normal distribution");
 }
 
 static void
 limits(void)
 {
 	ok(t_quantile(0.5, 3) == 0 && normal_quantile(0.5) == 0, "the median of t is 0");
-	ok(t_cdf(0, 3) == 0.5 && stats_t_p_value(0, 3) == 1, "which is not significant");
+	ok(t_cdf(0, 3) == 0.5 && stats_t_p_value(0, 3) == 1, "t = 0: the CDF is 0.5, and p is 1");
 	ok(t_cdf(INFINITY, 3) == 1 && t_cdf(-INFINITY, 3) == 0 &&
 	   stats_t_p_value(-INFINITY, 3) == 0 && stats_t_p_value(INFINITY, 0.01) == 0 &&
 	   stats_t_p_value(INFINITY, INFINITY) == 0, "t may be infinite");
-	ok(t_cdf(DBL_MIN, 5) == 0.5 && stats_t_p_value(DBL_MIN, 5) == 1, "or next to nothing");
+	ok(t_cdf(DBL_MIN, 5) == 0.5 && stats_t_p_value(DBL_MIN, 5) == 1, "t may be the smallest double");
 	ok(t_quantile(1 - 1e-10, 0.01) == INFINITY &&
 	   t_quantile(1e-10, 0.01) == -INFINITY, "quantiles beyond double are infinite");
 	ok(isnan(t_quantile(0, 3)) && isnan(t_quantile(1, 3)) &&
@@ -491,15 +491,15 @@ describing(void)
 		ok(near(stats_stddev(x, m->n), m->stddev), "standard deviation of %d: %.17g",
 		   m->n, stats_stddev(x, m->n));
 		ok(stats_min(x, m->n) == m->min, "min of %d", m->n);
-		ok(memcmp(x, m->x, sizeof(double) * m->n) == 0, "which leave them alone");
+		ok(memcmp(x, m->x, sizeof(double) * m->n) == 0, "mean, standard deviation and min do not change the values");
 		ok(stats_median(x, m->n) == m->median, "median of %d", m->n);
 		free(x);
 	}
 	ok(stats_mean(two, 1) == 3.5 && stats_min(two, 1) == 3.5,
-	   "one value is all of that");
-	ok(isnan(stats_stddev(two, 1)), "but has no standard deviation");
+	   "one value is its own mean and min");
+	ok(isnan(stats_stddev(two, 1)), "one value has no standard deviation");
 	ok(isnan(stats_mean(two, 0)) && isnan(stats_stddev(two, 0)) && isnan(stats_min(two, 0)) &&
-	   isnan(stats_median(NULL, 0)), "nothing has nothing");
+	   isnan(stats_median(NULL, 0)), "no figure of an empty list");
 }
 
 /* Tests values that are far from 0 compared to the differences between them. */
@@ -540,7 +540,7 @@ ill_conditioned(void)
 	/* The expected mean is by fractions.Fraction. */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1.0 / (i + 1);
-	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
+	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many values has no accumulated rounding errors");
 
 	/*
 	 * Data set NumAcc4 of NIST's StRD: the standard deviation must have 8 correct digits.
@@ -559,7 +559,7 @@ ill_conditioned(void)
 
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1e9 + 0.1;
-	ok(stats_mean(x, MANY) == 1e9 + 0.1 && stats_stddev(x, MANY) == 0, "constant data are exactly that");
+	ok(stats_mean(x, MANY) == 1e9 + 0.1 && stats_stddev(x, MANY) == 0, "constant values: their mean is the value, and their deviation 0");
 	free(x);
 }
 
@@ -575,11 +575,11 @@ intervals(void)
 		   h->n, h->confidence, value);
 	}
 	ok(half_width(0, 5, 0.95) == 0 && half_width(0, 2, 0.999) == 0,
-	   "none for constant data");
+	   "half-width 0 for constant data");
 	ok(isnan(half_width(1, 1, 0.95)) && isnan(half_width(1, 0, 0.95)) &&
-	   isnan(half_width(NAN, 1, 0.95)), "undefined for less than two values");
+	   isnan(half_width(NAN, 1, 0.95)), "no half-width of fewer than two values");
 	ok(isnan(half_width(1, 5, 0)) && isnan(half_width(1, 5, 1)) &&
-	   isnan(half_width(1, 5, 95)), "undefined for a confidence out of range");
+	   isnan(half_width(1, 5, 95)), "no half-width for a confidence out of range");
 }
 
 /* Tests means of the smallest values, and the margin of the difference of two such means. */
@@ -595,36 +595,36 @@ low_means(void)
 	int			covered = 0;
 
 	ok(stats_low_mean(x, 5, 2, &limit) == 1.5 && limit == 2, "mean of the two smallest");
-	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
-	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
+	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "mean of all five values");
+	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "no mean of 0 values, or of more values than there are");
 	/*
 	 * The values of a are limited to 2, those of b to 1.  Then the differences of the four pairs
 	 * are 1, 0, 1 and 1.  Their standard error, 1 / 4, is doubled, because the mean is of two of
 	 * the four values.
 	 */
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
-	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
-	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
+	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half-width as computed by hand: %.6f", half);
+	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "no half-width of the mean of a single value");
 	{
 		double		many[500];
 		double		sorted[500];
 		double		margin;
 
-		ok(isnan(stats_undisturbed(many, 0, &margin, sorted)) && isnan(margin), "undisturbed: nothing is known of none");
+		ok(isnan(stats_undisturbed(many, 0, &margin, sorted)) && isnan(margin), "undisturbed: NaN for no values");
 		for (int i = 0; i < 500; i++)
 			many[i] = (i * 7) % 500;
 		/* The ten smallest values are 0 to 9. */
-		ok(stats_undisturbed(many, 500, &margin, sorted) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
-		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
+		ok(stats_undisturbed(many, 500, &margin, sorted) == 4.5 && margin > 0, "undisturbed: the mean of the fastest fiftieth");
+		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the mean of at least the fastest five");
 
 		/*
 		 * The ends of the interval have the ranks of qbinom(0.025, n, 0.5) in R: the first and the
 		 * last of 6 values, the 40th and the 61st of 100.
 		 */
-		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
-		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
-		ok(stats_typical(many, 6, &margin) == 2.5 && margin == 2.5, "typical: the whole range of six");
-		ok(stats_typical(many, 100, &margin) == 49.5 && margin == 10.5, "typical: between ranks");
+		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: NaN for no values");
+		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin for five values");
+		ok(stats_typical(many, 6, &margin) == 2.5 && margin == 2.5, "typical: for six values, the interval is the whole range");
+		ok(stats_typical(many, 100, &margin) == 49.5 && margin == 10.5, "typical: for 100 values, the interval is between ranks 40 and 61");
 		covered = 0;
 		srand(4);
 		for (int rep = 0; rep < 2000; rep++)
@@ -729,7 +729,7 @@ lines(void)
 	ok(fabs(line.slope / -7.3462848784878485 - 1) < PRECISION &&
 	   fabs((line.y_mean - line.slope * line.x_mean) / 1727.8598514851485 - 1) < PRECISION &&
 	   fabs(line.slope_stderr / 8.7532006192495846 - 1) < PRECISION &&
-	   fabs(line.residual_max / 23397.026991449144 - 1) < PRECISION, "a line through a hundred");
+	   fabs(line.residual_max / 23397.026991449144 - 1) < PRECISION, "a line through a hundred points");
 	for (int c = 0; c < LENGTH(line_cases); c++)
 	{
 		const LineCase *l = &line_cases[c];
@@ -757,9 +757,9 @@ lines(void)
 	ok(fabs(line.slope - 1.8) < PRECISION && isnan(line.slope_stderr), "two points have no error");
 	line = stats_line(x, y, 1);
 	ok(line.x_mean == 1 && isnan(line.slope) && isnan(line.residual_max), "one point has no slope");
-	ok(isnan(stats_line(x, y, 0).x_mean), "no point at all");
+	ok(isnan(stats_line(x, y, 0).x_mean), "no point has no mean");
 	ok(isnan(stats_line(same, straight, 3).slope) && stats_line(same, straight, 3).y_mean == 1,
-	   "nor have points above each other");
+	   "points with equal x have no slope");
 
 	/*
 	 * The expected half-widths for m batches are scipy.stats.t.ppf(0.975, m - 2) * linregress(means
@@ -770,17 +770,17 @@ lines(void)
 	   "interval by 3 batches");
 	ok(fabs(stats_line_half_width(index, hundred, 100, 7, 0.95) / 23.580370283833805 - 1) <
 	   PRECISION,
-	   "by 7, which are not of one size");
+	   "interval by 7 batches of different size");
 	ok(fabs(stats_line_half_width(index, hundred, 100, 10, 0.95) / 19.973002802367269 - 1) <
 	   PRECISION,
-	   "by 10");
+	   "interval by 10 batches");
 	ok(fabs(stats_line_half_width(index, hundred, 100, 30, 0.95) / 15.539161640655166 - 1) <
 	   PRECISION,
-	   "by 30");
+	   "interval by 30 batches");
 	ok(isnan(stats_line_half_width(index, hundred, 100, 2, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 100, STATS_MAX_BATCHES + 1, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 9, 10, 0.95)) &&
-	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "undefined for what is out of range");
+	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "no interval for arguments out of range");
 
 	/*
 	 * If each point has the largest possible error, the slope is wrong by the whole bound.
@@ -793,7 +793,7 @@ lines(void)
 	slope = stats_line_bound(index, bound, 100);
 	ok(fabs(stats_line(index, leads, 100).slope - 2 - slope) < PRECISION, "bound %.6f of the slope's error", slope);
 	ok(isnan(stats_line_bound(same, bound, 3)) && isnan(stats_line_bound(index, bound, 1)),
-	   "no bound where there is no slope");
+	   "no bound if there is no slope");
 }
 
 /*
@@ -829,7 +829,7 @@ line_coverage(void)
 	}
 	ok(by_batches > 1000 * 0.92 && by_batches < 1000 * 0.98,
 	   "intervals by batches: %d of 1000 contain the truth", by_batches);
-	ok(naive < 1000 * 0.7, "those for independent points would not: %d", naive);
+	ok(naive < 1000 * 0.7, "intervals for independent points: only %d of 1000 contain the truth", naive);
 }
 
 int

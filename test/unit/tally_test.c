@@ -1,5 +1,5 @@
 /*
- * tally_test: tallies, which count durations: their counts, merges, rounding, and derived figures.
+ * tally_test: tests tallies, which count durations: counts, merges, rounding, and derived figures.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,15 +36,15 @@ counting(void)
 	tally_add(tally, 7, 0);
 	e = exported(&n);
 	ok(n == 5 && tally_distinct(tally) == 5, "five distinct durations");
-	ok(e[0].ticks == 0 && e[0].count == 2, "zeros");
-	ok(e[1].ticks == 26 && e[1].count == 7, "both tables are added up");
+	ok(e[0].ticks == 0 && e[0].count == 2, "durations of 0 are counted");
+	ok(e[1].ticks == 26 && e[1].count == 7, "counts of both tables are added up");
 	ok(e[2].ticks == TALLY_DIRECT - 1 && e[3].ticks == TALLY_DIRECT,
-	   "the edge of the tables");
-	ok(e[4].ticks == UINT64_MAX / 2 && e[4].count == 1, "a very long one is exact");
+	   "the last duration of the first table and the next longer one are distinct");
+	ok(e[4].ticks == UINT64_MAX / 2 && e[4].count == 1, "a very long duration is exact");
 	m = tally_moments(tally);
-	ok(m.count == 12, "moments count them all");
+	ok(m.count == 12, "moments count all durations");
 	ok(fabs(m.sum / (26.0 * 7 + TALLY_DIRECT * 2 - 1 + (double) (UINT64_MAX / 2)) - 1) < 1e-12,
-	   "moments add them up");
+	   "moments have the sum of the durations");
 	free(e);
 }
 
@@ -61,19 +61,19 @@ unusual(void)
 	tally_unusual(tally, 200, 190);
 	tally_unusual(tally, 5, UINT64_MAX - 4);
 	ok(tally->backward_steps == 2 && tally->backward_max == 10, "two backward steps, the larger of 10");
-	ok(tally->window.backward_ticks == 20, "the window adds them up");
+	ok(tally->window.backward_ticks == 20, "the window has the sum of the backward steps");
 	tally_init(tally);
 	tally_unusual(tally, 0, 5000);
 	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 5000, "the window remembers a jump");
 	for (uint64_t i = 0; i < 40; i++)
 		tally_unusual(tally, 0, 6000 + i);
-	ok(tally->window.njumps == TALLY_JUMPS, "but no more than fit");
+	ok(tally->window.njumps == TALLY_JUMPS, "the window stores at most TALLY_JUMPS jumps");
 	{
 		bool		all_large = true;
 
 		for (int i = 0; i < TALLY_JUMPS; i++)
 			all_large &= tally->window.jumps[i] >= 6000 + 40 - TALLY_JUMPS;
-		ok(all_large, "of which the largest");
+		ok(all_large, "the window stores the largest jumps");
 	}
 	tally_init(tally);
 	tally_unusual(tally, 1000000, 900000);
@@ -81,13 +81,13 @@ unusual(void)
 	ok(tally->window.njumps == 0 && tally_moments(tally).count == 1,
 	   "the way back after a backward step is a duration, but no jump");
 	tally_unusual(tally, 1000010, 1100020);
-	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 100010, "the next one is");
+	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 100010, "a long duration after the way back is a jump");
 	tally_unusual(tally, 1100020, 1000020);
 	tally_unusual(tally, 1000020, 1150020);
 	ok(tally->window.njumps == 2 && tally->window.jumps[1] == 50000,
-	   "what goes beyond the way back is one, too");
+	   "the part of an advance beyond the way back is a jump");
 	tally_window_reset(tally);
-	ok(tally->window.njumps == 0 && tally->window.backward_ticks == 0, "it forgets");
+	ok(tally->window.njumps == 0 && tally->window.backward_ticks == 0, "the reset empties the window");
 	ok(tally_moments(tally).count == 3, "backward steps are no durations");
 }
 
@@ -123,9 +123,9 @@ rounding(void)
 	m = tally_moments(tally);
 	ok(tally->precision_bits < TALLY_EXACT && tally->precision_bits >= 6,
 	   "rounded to %d bits", tally->precision_bits);
-	ok(m.count == (uint64_t) many, "none is lost");
+	ok(m.count == (uint64_t) many, "no duration is lost");
 	ok(fabs(m.sum / sum - 1) < 1e-3, "the sum is kept to 0.1 %%");
-	ok(fabs(m.sumsq / squares - 1) < 1e-2, "the sum of squares to 1 %%");
+	ok(fabs(m.sumsq / squares - 1) < 1e-2, "the sum of squares is kept to 1 %%");
 	for (uint64_t i = 1; i < TALLY_DIRECT; i++)
 		tally_add(tally, i, 1);
 	tally_add(tally, 0, 1);
@@ -148,7 +148,7 @@ rounding(void)
 	tally_add(tally, 5002, 1);
 	tally_round(tally, TALLY_EXACT);
 	ok(tally->precision_bits == 8 && tally->nlonger == 1 && tally_moments(tally).count == 8 &&
-	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
+	   tally_moments(tally).sum == 8 * 4992.0, "after tally_round(), durations are rounded");
 
 	/*
 	 * Durations are rounded to multiples of 8.  If "extra" is small, the largest duration is

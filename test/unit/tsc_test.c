@@ -1,6 +1,6 @@
 /*
- * tsc_test: the TSC is read only if it is known that reading is permitted, and it is trusted by
- * PostgreSQL's rule.
+ * tsc_test: the TSC is read only if reading is known to be permitted.  PostgreSQL's rule decides
+ * whether it is trusted.
  */
 #include <math.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ nap(double seconds)
 
 /*
  * Runs in a child process.  Forbids reading the TSC.  Returns 0 if the extension's code then
- * refuses to read it and states a reason, 1 if not, 2 if the kernel cannot forbid reading.
+ * refuses to read the TSC and states a reason, 1 if not, 2 if the kernel cannot forbid reading.
  */
 static int
 forbidden_child(void)
@@ -54,8 +54,8 @@ forbidden_child(void)
 }
 
 /*
- * For a child process, which must die: reads the TSC although that is forbidden.  Resets the signal
- * handler, because that of a sanitizer would report an error, and disables core files.
+ * Runs in a child process.  Reads the TSC although reading is forbidden, so the process must die.
+ * Resets the signal handler, because a sanitizer's would report an error, and disables core files.
  */
 static int
 careless_child(void)
@@ -85,7 +85,7 @@ status_of(int (*child) (void))
 
 /*
  * Checks the verdict about the TSC.  PostgreSQL 19's rule decides, unless the kernel has stopped
- * using the TSC.  "why" must be part of the stated reason.  If it is NULL, the TSC must be trusted.
+ * using the TSC.  "why" must be part of the stated reason; NULL means that the TSC must be trusted.
  */
 static void
 judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
@@ -96,11 +96,11 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 	ok(tsc_is_default(&evidence) == by_default, "%s TSC_ADJUST, kernel \"%s\" of \"%s\": %s by default",
 	   tsc_adjust ? "with" : "without", source, available, by_default ? "used" : "not used");
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
-	   "and it is %s", reason ? reason : "trusted");
+	   "the verdict about the TSC: %s", reason ? reason : "trusted");
 
 	/* A TSC that cannot be read is never trusted. */
 	evidence.why_not_usable = "it cannot be read";
-	ok(tsc_judge(&evidence) == evidence.why_not_usable, "unless it cannot be used");
+	ok(tsc_judge(&evidence) == evidence.why_not_usable, "a TSC that cannot be used is not trusted");
 }
 
 static void
@@ -142,29 +142,29 @@ main(void)
 {
 	uint64_t	before = reference_ns();
 
-	ok(reference_ns() >= before, "the reference clock goes on");
+	ok(reference_ns() >= before, "the reference clock does not go backwards");
 	judgements();
-	ok(tsc_why_no_rdtscp() == NULL || tsc_why_not_usable() != NULL, "what cannot be read is not usable");
-	ok(tsc_why_not_usable() == NULL || tsc_judge(tsc_evidence()) != NULL, "nor trusted");
+	ok(tsc_why_no_rdtscp() == NULL || tsc_why_not_usable() != NULL, "a TSC that cannot be read is not usable");
+	ok(tsc_why_not_usable() == NULL || tsc_judge(tsc_evidence()) != NULL, "a TSC that is not usable is not trusted");
 	if (tsc_why_no_rdtsc() == NULL)
 	{
 		const CounterFrequency *f = tsc_frequency(nap);
 		double		hz = f->hz;
 
-		ok(tsc_cpuid()->tsc && tsc_cpuid()->vendor[0] != '\0', "CPUID says so");
-		ok(f != NULL && f->hz > 1e8 && f->hz < 1e11, "its frequency: %.0f", hz);
-		ok(fabs(f->hz / f->calibrated_hz - 1) < 1e-3, "calibration agrees");
-		ok(f->calibrated_bound_ppm > 0 && f->calibrated_bound_ppm < 1000, "to within %.1f ppm",
+		ok(tsc_cpuid()->tsc && tsc_cpuid()->vendor[0] != '\0', "CPUID states that there is a TSC");
+		ok(f != NULL && f->hz > 1e8 && f->hz < 1e11, "the frequency of the TSC is plausible: %.0f", hz);
+		ok(fabs(f->hz / f->calibrated_hz - 1) < 1e-3, "the calibrated frequency agrees");
+		ok(f->calibrated_bound_ppm > 0 && f->calibrated_bound_ppm < 1000, "the error bound of the calibration: %.1f ppm",
 		   f->calibrated_bound_ppm);
-		ok(waits > 0, "whoever waits is asked");
+		ok(waits > 0, "calibration waits by calling the given function");
 		waits = 0;
-		ok(tsc_frequency(nap)->hz == hz && waits == 0, "a second call knows it already");
+		ok(tsc_frequency(nap)->hz == hz && waits == 0, "a second call returns the same frequency without waiting");
 #if defined(CLOCKTIMING_HAVE_TSC) && defined(__linux__)
-		ok(status_of(forbidden_child) == 0, "forbidden by prctl: refused, and why");
+		ok(status_of(forbidden_child) == 0, "after prctl has forbidden reading, the code refuses to read and states a reason");
 		{
 			int			status = status_of(careless_child);
 
-			ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "where a reading would have been fatal");
+			ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "without this check, the forbidden reading ends the process");
 		}
 #endif
 	}

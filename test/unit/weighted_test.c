@@ -1,6 +1,6 @@
 /*
- * weighted_test: totals and means of values of which only a random sample is observed, compared
- * with a simulation.  Also Welch's test, compared with its formula.
+ * weighted_test: compares totals and means that are estimated from a random sample with those of
+ * a simulation, and Welch's test with its formula.
  */
 #include <math.h>
 
@@ -70,12 +70,12 @@ simulate(void)
 		total_in += fabs(sums.wx - total) <= weighted_total_margin(&sums);
 		count_in += fabs(sums.w - VALUES) <= weighted_count_margin(&sums);
 	}
-	ok(is_near(sum / RUNS, total, 0.005), "totals are right on average");
-	ok(is_near(count_sum / RUNS, VALUES, 0.005), "counts are right on average");
-	ok(is_near(margin_sq / RUNS, pow(1.96, 2) * sum_sq / RUNS, 0.08), "their margins are as they vary: %g, %g",
+	ok(is_near(sum / RUNS, total, 0.005), "estimated totals have no bias");
+	ok(is_near(count_sum / RUNS, VALUES, 0.005), "estimated counts have no bias");
+	ok(is_near(margin_sq / RUNS, pow(1.96, 2) * sum_sq / RUNS, 0.08), "the margins of totals agree with the variation of the totals: %g, %g",
 	   sqrt(margin_sq / RUNS), 1.96 * sqrt(sum_sq / RUNS));
-	ok(total_in > RUNS * 0.93 && total_in < RUNS * 0.97, "of 95 %% of totals the interval contains it: %d of %d", total_in, RUNS);
-	ok(count_in > RUNS * 0.92 && count_in < RUNS * 0.97, "of 95 %% of counts, too: %d of %d", count_in, RUNS);
+	ok(total_in > RUNS * 0.93 && total_in < RUNS * 0.97, "95 %% intervals of the total: %d of %d contain the truth", total_in, RUNS);
+	ok(count_in > RUNS * 0.92 && count_in < RUNS * 0.97, "95 %% intervals of the count: %d of %d contain the truth", count_in, RUNS);
 }
 
 /*
@@ -108,8 +108,8 @@ simulate_means(void)
 		in += fabs(weighted_mean(&sums[0]) - 3.5) <= weighted_mean_margin(&sums[0]);
 		differ += weighted_test(&sums[0], &sums[1], 0.95).p_value < 0.05;
 	}
-	ok(in > RUNS * 0.93 && in < RUNS * 0.97, "of 95 %% of means the interval contains it: %d of %d", in, RUNS);
-	ok(differ > RUNS * 0.03 && differ < RUNS * 0.07, "alike, 5 %% differ: %d of %d", differ, RUNS);
+	ok(in > RUNS * 0.93 && in < RUNS * 0.97, "95 %% intervals of the mean: %d of %d contain the truth", in, RUNS);
+	ok(differ > RUNS * 0.03 && differ < RUNS * 0.07, "samples of the same population differ at 5 %%: %d of %d", differ, RUNS);
 }
 
 /*
@@ -133,25 +133,25 @@ compare(void)
 		weighted_add(&a, 1, i, 0);
 	for (int i = 4; i <= 10; i += 2)
 		weighted_add(&b, 1, i, 0);
-	ok(weighted_mean(&a) == 3 && is_near(weighted_mean_stderr(&a), sqrt(0.5), 1e-12), "of equal weights mean and standard error are the usual ones");
+	ok(weighted_mean(&a) == 3 && is_near(weighted_mean_stderr(&a), sqrt(0.5), 1e-12), "with equal weights, mean and standard error are the unweighted ones");
 	test = weighted_test(&a, &b, 0.95);
 	ok(test.difference == 4 && is_near(test.p_value, expected, 1e-12), "Welch's test: p = %.6f", test.p_value);
-	ok(test.margin < 4, "and the interval of what is different does not contain 0: %g", test.margin);
-	ok(isnan(weighted_test(&a, &none, 0.95).p_value), "there is no test against nothing");
+	ok(test.margin < 4, "the interval of a significant difference does not contain 0: margin %g", test.margin);
+	ok(isnan(weighted_test(&a, &none, 0.95).p_value), "no test against an empty sample");
 
 	later = a;
 	weighted_add(&later, 2, 7, 0.5);
 	weighted_add(&later, 3, 9, 0.5);
 	weighted_subtract(&later, &a);
-	ok(later.n == 2 && later.w == 5 && later.wx == 41 && later.wxx == 341 && later.wv == 2.5, "what was added since then can be told");
-	ok(weighted_count_margin(&a) == 0 && weighted_total_margin(&a) == 0, "what is all known has no margin");
+	ok(later.n == 2 && later.w == 5 && later.wx == 41 && later.wxx == 341 && later.wv == 2.5, "weighted_subtract() leaves only the values that were added later");
+	ok(weighted_count_margin(&a) == 0 && weighted_total_margin(&a) == 0, "if all values are observed, count and total have no margin");
 	weighted_add(&one, 1, 5, 0);
-	ok(isnan(weighted_mean_margin(&one)), "a single value has none that is known");
+	ok(isnan(weighted_mean_margin(&one)), "the margin of a single value's mean is unknown");
 
 	a = none;
 	for (int i = 0; i < 1000; i++)
 		weighted_add(&a, 3, 0.1, 0);
-	ok(weighted_mean_stderr(&a) == 0 && isnan(weighted_test(&a, &a, 0.95).p_value), "nor is there one of what never varies");
+	ok(weighted_mean_stderr(&a) == 0 && isnan(weighted_test(&a, &a, 0.95).p_value), "constant values have neither a standard error nor a test");
 }
 
 int
