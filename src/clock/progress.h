@@ -8,7 +8,7 @@ extern int	progress_interval_ms;
 typedef struct Progress
 {
 	const char *label;			/* subject of the run, such as a clock's name */
-	uint64		start_ns;		/* start on reference_ns() */
+	uint64		start_ns;		/* start of the run, by reference_ns() */
 	double		total_s;		/* maximum duration */
 	double		next_s;			/* time of the next report */
 } Progress;

@@ -128,7 +128,7 @@ arm_counter_why_not_trusted(void)
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
 #ifdef __linux__
-	/* the name is Linux's: other systems do not trust the counter */
+	/* elsewhere, the source stays "", and the counter is rejected */
 	(void) kernel_clock_source(source);
 #endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)

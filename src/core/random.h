@@ -14,7 +14,7 @@ random_next(uint64_t *state)
 	return *state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* Returns an exponentially distributed number with mean 1, from 3e-17 to 37.5. */
+/* Returns an exponentially distributed number with mean 1, from 5.5e-17 to 37.5. */
 extern double random_exponential(uint64_t *state);
 
 #endif							/* CLOCKTIMING_RANDOM_H */

@@ -105,8 +105,8 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	}
 
 	/*
-	 * BUFFERS is off by default: counting buffers at each call costs as much
-	 * as timing
+	 * With these options, BUFFERS is off by default, as counting buffers at
+	 * each call costs as much as timing.
 	 */
 	foreach(cell, options)
 		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
@@ -160,7 +160,7 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 }
 
 #if PG_VERSION_NUM >= 190000
-/* Rejects the options in auto_explain's settings, where they would be printed without an effect. */
+/* Rejects the options in auto_explain.log_extension_options, where they would have no effect. */
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {

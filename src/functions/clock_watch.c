@@ -165,7 +165,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns whether a history and plan statistics exist, because views of missing ones fail. */
+/* Returns whether the clock history and plan statistics exist: without them, their views fail. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {

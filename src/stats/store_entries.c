@@ -2,7 +2,7 @@
 
 #include "stats/store_entries.h"
 
-/* Percentage of plans evicted at once.  More than one, because an eviction sorts all plans. */
+/* Percentage of plans that an eviction removes.  Not one plan only, because it sorts all plans. */
 #define EVICTED_PERCENT	5
 
 /*

@@ -56,7 +56,7 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Keeps the "most" nodes with the longest self times, longest first; returns the new n. */
+/* Inserts a node, if it is among the "most" with the longest self times; returns the new n. */
 static int
 insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {

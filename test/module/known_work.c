@@ -10,8 +10,8 @@
  * - known_compare(a, b) compares integers, and works in slot 0;
  * - known_trigger(slot) is a trigger that works.
  *
- * The setting known_work.ns is the approximate mean time of a call in ns.  If it is 0, a call does
- * everything except for the work.  Such calls measure the executor's own time.
+ * The setting known_work.ns is the base time of a call in ns; kinds[] describes its multiples.  If
+ * it is 0, a call does everything except for the work.  Such calls measure the executor's own time.
  *
  * The setting known_work.kind says how the times of the calls differ; the array kinds[] below
  * describes its values.  Some of them depend on the argument "progress", a number from 0 to 999 that
@@ -116,9 +116,8 @@ static uint32 own_generation = 0;	/* Sums.generation when "own" was set */
 
 static int64 ended = 0;			/* time of the end of the latest call */
 
-/* Time of the latest reading of the CPU time, and the CPU time read, both in ns. */
-static int64 preemption_read_at = 0;
-static int64 preemption_cpu = 0;
+static int64 preemption_read_at = 0;	/* when the CPU time was last read, ns */
+static int64 preemption_cpu = 0;		/* CPU time at that reading, ns */
 
 static inline int64
 clock_ns(clockid_t clock)
@@ -130,11 +129,10 @@ clock_ns(clockid_t clock)
 }
 
 /*
- * Returns how long the process was off the CPU between two readings of the clock, of which the
- * second is the current time.  Only the total time off the CPU since the latest call of this
- * function is known; a part of it may precede the first reading.  Returns this time, but at most
- * the difference of the readings.  The error is small: this function is called after each long
- * interruption, so times off the CPU that precede the first reading are short.
+ * Estimates how long the process was off the CPU between the readings "before" and "now".  Returns
+ * the time off the CPU since the previous call of this function, but at most now - before.  This
+ * may include time off the CPU that precedes "before".  The error is small: each long interruption
+ * leads to a call of this function, so only short interruptions can precede "before".
  */
 static int64
 off_the_cpu(int64 before, int64 now)
@@ -247,8 +245,8 @@ work(int slot, int64 progress)
 
 	/*
 	 * Reads the clock once more, so that the time of the mispredicted branch at the loop's end
-	 * counts as work.  Calls without work, which measure the executor's own time, have no such
-	 * branch.
+	 * counts as work.  In calls without work, which measure the executor's own time, the loop
+	 * always ends after one iteration, and the branch is predicted.
 	 */
 	now = next_reading(now, &preempted);
 	own[slot].calls++;
@@ -297,7 +295,7 @@ known_trigger(PG_FUNCTION_ARGS)
 	TriggerData *data = (TriggerData *) fcinfo->context;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || data->tg_trigger->tgnargs != 1)
-		elog(ERROR, "known_trigger() is a trigger, and its argument a slot");
+		elog(ERROR, "known_trigger() must be called as a trigger with one argument, the slot");
 	work(pg_strtoint32(data->tg_trigger->tgargs[0]), -1);
 	return PointerGetDatum(data->tg_trigtuple);
 }
@@ -348,8 +346,8 @@ known_work_sums(PG_FUNCTION_ARGS)
 void
 _PG_init(void)
 {
-	DefineCustomRealVariable("known_work.ns", "Mean time of a call, in nanoseconds, about.", NULL,
+	DefineCustomRealVariable("known_work.ns", "Base time of a call, in nanoseconds.", NULL,
 							 &mean_ns, 0, 0, 1e7, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomEnumVariable("known_work.kind", "How calls differ.", NULL, &kind, KIND_CONSTANT,
+	DefineCustomEnumVariable("known_work.kind", "Distribution of the times of calls.", NULL, &kind, KIND_CONSTANT,
 							 kinds, PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -319,9 +319,9 @@ for my $how (
 		is(scalar(logged_plans($query)), 0, "$what: nested statements are not logged");
 
 		# After an error, auto_explain must still know which statements are nested.
-		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
+		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: clock_explain() reports the query's error");
 		forget_log();
-		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query that is not nested");
+		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a top-level query returns all rows");
 		like((logged_plans($query))[0] // '', qr/actual time=\d+\.\d+\.\.\d+\.\d+ rows=5000(\.00)? loops=1/, "$what: after an error: the query is logged with times");
 		$session->query('RESET auto_explain.log_nested_statements; RESET auto_explain.log_analyze');
 
@@ -329,7 +329,7 @@ for my $how (
 		{
 			$session->query('SET max_parallel_workers_per_gather = 0');
 			forget_log();
-			like(rows_of_json("EXPLAIN (ANALYZE, CLOCK_SAMPLING 64, FORMAT JSON) $query"), about('Seq Scan 5000'), "$what: EXPLAIN itself");
+			like(rows_of_json("EXPLAIN (ANALYZE, CLOCK_SAMPLING 64, FORMAT JSON) $query"), about('Seq Scan 5000'), "$what: rows by EXPLAIN itself");
 			is(scalar(() = new_log() =~ /duration: .*plan:/g), 1, "$what: EXPLAIN itself is logged once");
 			$session->query('SET max_parallel_workers_per_gather = 2');
 		}
@@ -374,10 +374,10 @@ sub statements_are_counted
 	# clock_explain().
 	$session->query('SELECT pg_stat_statements_reset(); SET pg_stat_statements.track = top');
 	$session->query("SELECT count(*) AS outer_one FROM clock_explain('$query')");
-	is(counted('SELECT i AS counted%'), '||', "$what: nested executions are not counted if only top ones are");
+	is(counted('SELECT i AS counted%'), '||', "$what, track = top: nested executions are not counted");
 	is($session->query(q{SELECT sum(calls), sum(rows) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) AS outer_one%'})->{out},
 		'1|1', "$what: the outer statement is counted");
-	is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
+	is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: clock_explain() reports the query's error");
 	$session->query($query) for 1 .. 3;
 	is(counted('SELECT i AS counted%'), '3|15000|t', "$what: statements after an error are not counted as nested");
 	$session->query('RESET pg_stat_statements.track');
@@ -392,7 +392,7 @@ sub statements_are_counted
 			$session->query("EXPLAIN ($options) $query");
 			$seen{$options} = counted('%AS counted%');
 		}
-		is($seen{'ANALYZE, CLOCK_SAMPLING 64'}, $seen{ANALYZE}, "$what: EXPLAIN with the option is counted as without");
+		is($seen{'ANALYZE, CLOCK_SAMPLING 64'}, $seen{ANALYZE}, "$what: EXPLAIN is counted equally with and without CLOCK_SAMPLING");
 	}
 	return;
 }
@@ -412,10 +412,10 @@ SKIP:
 		$session->query($_) for $first eq 'clocktiming' ? @loads : reverse @loads;
 		$session->query('SET auto_explain.log_analyze = on; SET auto_explain.log_timing = off; SET max_parallel_workers_per_gather = 0');
 		forget_log();
-		is(rows_of('SELECT i AS marker FROM a WHERE k < 25', 'sampling'), '00000 Seq Scan 5000', "$first is loaded first, later: rows");
+		is(rows_of('SELECT i AS marker FROM a WHERE k < 25', 'sampling'), '00000 Seq Scan 5000', "loaded within the session, $first first: rows");
 		my @plans = logged_plans('SELECT i AS marker FROM a WHERE k < 25');
-		is(scalar(@plans), 1, "$first is loaded first, later: logged once");
-		like($plans[0] // '', qr/actual rows=5000(\.00)? loops=1/, "$first is loaded first, later: rows that are logged");
+		is(scalar(@plans), 1, "loaded within the session, $first first: logged once");
+		like($plans[0] // '', qr/actual rows=5000(\.00)? loops=1/, "loaded within the session, $first first: rows that are logged");
 		$session->quit;
 	}
 }

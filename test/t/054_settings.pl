@@ -55,7 +55,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM clock_history});
 query('CREATE TABLE samples AS SELECT clock_measure($$system$$, 0.01) AS s FROM generate_series(1, 3)');
 my $figures = q{'{1.234567890123,2.5,3.25,4.125,5.0625}'::float8[], '{2.234567890123,3.5,4.25,5.125,6.0625}'::float8[]};
 
-# Calls of functions. Each query returns only what does not differ between calls.
+# Queries of functions and views. Each query returns only values that are the same in each call.
 my %calls = (
 	clock_activity => 'SELECT pid, node, query FROM clock_activity',
 	clock_advice => 'SELECT check_name FROM clock_advice(0.1)',
@@ -116,7 +116,7 @@ foreach my $name (sort keys %calls)
 	my ($before, $with, $after);
 
 	next if $name eq 'clock_fleet_ask' && !$dblink;
-	# Several attempts, because statistics may change between the two calls.
+	# Retries, because statistics may change between the three calls.
 	for (1 .. 5)
 	{
 		($before, $with, $after) = map { result($_, $calls{$name}) } '', $hostile, '';
@@ -126,7 +126,7 @@ foreach my $name (sort keys %calls)
 }
 
 # Names of the functions and views that %calls must contain. Omits functions that change data, those
-# of the type clock_sample, and internal functions that other functions call.
+# of the type clock_sample, and the internal functions that are listed here.
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'

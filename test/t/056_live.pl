@@ -79,7 +79,7 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
 	is(query("SELECT count(*) FILTER (WHERE busiest), max(self_ms) = max(self_ms) FILTER (WHERE busiest) $rows AND state = 'running'"), '1|t', 'the busiest node');
 	my ($statement) = slurp_file('README.md') =~ /`(SELECT \* FROM clock_activity)`/;
-	like(query($statement), qr/^$pid\|[\d:]+\|[A-Z][^|]*\|[\d.]+\|.*\|SELECT hold\(a\.i, 300\) FROM a JOIN$/m, "the README's statement");
+	like(query($statement), qr/^$pid\|[\d:]+\|[A-Z][^|]*\|[\d.]+\|.*\|SELECT hold\(a\.i, 300\) FROM$/m, "the README's statement");
 	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
 	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
 		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');

@@ -1,6 +1,6 @@
 /*
- * rank_test: compares shifts between data sets, their confidence intervals and p-values by
- * rank_test() with those of R.  Also tests the selection of the k-th of all pairwise differences.
+ * rank_test: compares the shifts, confidence intervals and p-values that core/rank_test.c computes
+ * with those of R.  Also tests the selection of the k-th of all pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>
@@ -60,8 +60,8 @@ draw(int64_t seed, int n, int shape, double offset)
 }
 
 /*
- * Returns whether two values agree.  The tolerance is relative to "unit", the spread of the
- * pairwise differences, because values may be near 0.
+ * Returns whether two values agree.  The tolerance is relative to |wanted|, or to "unit" if that is
+ * larger, because "wanted" may be near 0.
  */
 static bool
 near(double value, double wanted, double unit)
@@ -122,7 +122,7 @@ count_pass(void)
 	passes++;
 }
 
-/* Tests data for which bisection, or faster methods of selection, are slow. */
+/* Tests selection on data for which bisection, or faster methods, need many passes. */
 static void
 selection(void)
 {
@@ -171,8 +171,8 @@ special_cases(void)
 	RankSets	halves = {x, 60, 1, y, 60, NULL};
 	RankTest	test = rank_test(&pair, 0.95, 0.05);
 
-	ok(near(test.p_value, 1.0 / 3, 0) && test.k == 0, "two and two cannot differ at 95 %%");
-	ok(rank_test(&pair, 0.5, 0.5).k == 1, "two and two can differ at 50 %%");
+	ok(near(test.p_value, 1.0 / 3, 0) && test.k == 0, "two and two values cannot differ significantly at 95 %%");
+	ok(rank_test(&pair, 0.5, 0.5).k == 1, "two and two values can differ significantly at 50 %%");
 	test = rank_test(&same, 0.95, 0.05);
 	ok(isnan(test.p_value) && test.k == 0, "constant data have neither a p-value nor an interval");
 	/*
@@ -185,8 +185,8 @@ special_cases(void)
 	ok(rank_test(&three, 1e-11, 1 - 1e-11).k == 4, "the narrowest interval");
 
 	/*
-	 * Half of the values are 0, half are 1. sigma is sqrt(300 * (121 - 4 * (30^3 - 30) / (120 *
-	 * 119))).  Ties between the two sets are not counted in it.
+	 * Half of the values are 0, half are 1.  The standard deviation that determines k is
+	 * sqrt(300 * (121 - 4 * (30^3 - 30) / (120 * 119))).  It ignores ties between the two sets.
 	 */
 	for (int i = 0; i < 60; i++)
 		x[i] = y[i] = i / 30;
