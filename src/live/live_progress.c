@@ -57,7 +57,10 @@
 /* Share of the work of a hash join with batches that is done when its outer side has been read. */
 #define OUTER_SHARE		0.3
 
-/* Time of an aggregate or set operation per group, as a multiple of the time per input row. */
+/*
+ * Time of an aggregate or set operation per group, as a multiple of the time per input row.  For
+ * this constant and the next: "Hash aggregates" in doc/benchmarks.md.
+ */
 #define GROUP_MULTIPLE	0.25
 
 /* Time of a hash aggregate on disk after the end of its input, as a multiple of the time before. */
