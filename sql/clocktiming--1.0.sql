@@ -676,8 +676,8 @@ CREATE FUNCTION internal_clock_timing_advice(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    -- Whether cpu_percent may be on the wrong side of 1.  Joins can multiply the calls of plan
-    -- nodes, which are estimated by scanned rows.
+    -- Whether the true cost may be on the other side of 1 than cpu_percent.  Calls of plan nodes
+    -- are estimated from scanned rows, but joins can multiply them.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END

@@ -18,7 +18,7 @@
 #include "functions/args.h"
 #include "functions/row.h"
 
-/* Samples per source.  By default, sources share 10 ms per sample, so most are undisturbed. */
+/* Samples per source.  By default, sources share 10 ms, so most samples are undisturbed. */
 #define SAMPLES			100
 
 /* Maximum length of an array, because sorting its values cannot be cancelled. */

@@ -98,7 +98,7 @@ seen_user(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
-/* Adds rows of all visible plans.  Frees memory after each plan: there may be 500000 nodes. */
+/* Adds rows of all visible plans.  Frees memory after each plan, as there may be 500000 nodes. */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {

@@ -171,7 +171,7 @@ SKIP:
 	}
 }
 
-# Parallel plans, whose rows and loops must be those of EXPLAIN ANALYZE. Members of each plan:
+# Parallel plans. Their rows and loops must equal those of EXPLAIN ANALYZE. Members of each plan:
 # query, settings, and a pattern that the list of the node types must match.
 my @shapes = (
 	[ 'SELECT count(*) FROM a', '', 'Gather .*Seq Scan' ],
