@@ -2828,27 +2828,27 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
              CASE WHEN f.by_tsc AND f.timing_ns IS NULL
                   THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
                   WHEN f.by_tsc
-                  THEN 'half of what timing adds to a call of a plan node, for which the TSC is '
-                       'read twice'
-                  ELSE 'a reading of the system clock, which is what the server times by' END),
+                  THEN 'half of the cost of timing a call of a plan node, which reads the TSC '
+                       'twice'
+                  ELSE 'cost of a reading of the system clock, which the server reads' END),
             ('backward_steps', f.steps, 0, 'steps',
              CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
             ('warps', NULL, 0, 'jumps',
-             'not known without C: SQL can read one clock only, and a jump of that looks like time '
-             'off the CPU'),
+             'not known without C: SQL can read one clock only, and cannot distinguish a jump of '
+             'this clock from a gap'),
             ('lags', NULL, 0, 'times', 'not known without C: SQL can read one clock only'),
             ('drift', NULL, 600, 'ppm', 'not known without C: SQL can read one clock only'),
             ('skew', NULL, 0, 'ns', 'not known without C: SQL cannot choose a CPU'),
             ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8,
              'infinity', 'percent',
-             format('%s gaps, the longest of %s us', facts ->> 'gaps',
+             format('%s gaps of at most %s us', facts ->> 'gaps',
                     round((facts ->> 'gap_max_us')::numeric, 1))),
             ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
              CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read'
-                  ELSE 'the server reads the system''s clock, not the TSC' END),
+                  ELSE 'the server reads the system clock, not the TSC' END),
             ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
              CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed'
-                  ELSE 'the server reads the system''s clock, not the TSC' END)
+                  ELSE 'the server reads the system clock, not the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
@@ -2997,10 +2997,10 @@ BEGIN
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
-    figures := format('a reading of the system clock takes %s ns, within %s',
+    figures := format('a reading of the system clock takes %s ns, margin %s ns',
                       round((facts ->> 'cost_ns')::numeric, 1),
                       round((facts ->> 'cost_margin_ns')::numeric, 1))
-        || coalesce(format('; timing adds %s ns to a call of a plan node, within %s', timing_ns,
+        || coalesce(format('; timing adds %s ns to a call of a plan node, margin %s ns', timing_ns,
                            round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
 
     FOR c IN
@@ -3036,12 +3036,12 @@ BEGIN
         WHEN check_name = 'backward_steps' THEN
             IF severity = 'ok' THEN
                 finding := format(
-                    'the clock did not go backwards: %s readings of clock_timestamp()',
+                    'the clock did not go backwards in %s readings of clock_timestamp()',
                     facts ->> 'readings');
             ELSE
                 finding := format(
-                    'clock_timestamp() went backwards: durations can be negative or huge: %s in %s '
-                    'readings, by up to %s us',
+                    'clock_timestamp() went backwards, so durations can be negative or huge: %s '
+                    'times in %s readings, by at most %s us',
                     facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
                 now_ := 'check whether it happens again; a single step may be caused by setting '
                         'the time';
@@ -3049,12 +3049,12 @@ BEGIN
                             'counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
-            finding := format(': %s %% of %s s, in %s', lost,
+            finding := format(': %s %% of %s s lost, in %s', lost,
                               round((facts ->> 'seconds')::numeric, 2), c.detail);
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
-                finding := format('the CPU is throttled, by a quota or a lack of CPU credits: it '
-                                  'is taken away every %s ms', period_ms) || finding;
+                finding := format('a quota or a lack of CPU credits throttles the CPU, every %s '
+                                  'ms', period_ms) || finding;
                 now_ := 'times of queries include the waits: measure later, and check the '
                         'provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
@@ -3062,7 +3062,7 @@ BEGIN
                                    'away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
                 severity := 'notice';
-                finding := 'other processes used part of the CPU''s time; the clocks'' figures '
+                finding := 'other processes interrupted the run; the figures of the clock '
                            'are valid nevertheless' || finding;
                 now_ := CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
                              THEN 'find the server''s own busy sessions: `SELECT * FROM '
@@ -3076,13 +3076,13 @@ BEGIN
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
-                finding := finding || format('; and it became slower meanwhile, by a factor of %s',
+                finding := finding || format('; the CPU became slower during the run, by a factor of %s',
                                              slowdown);
                 now_ := coalesce(now_, 'measure again: the processor''s speed changes');
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'PostgreSQL 13 to 18 time by the system''s clock'
+                finding := 'PostgreSQL 13 to 18 read the system clock'
                     || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
@@ -3104,14 +3104,14 @@ BEGIN
                     severity := 'notice';
                     finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system '
                                'clock' || finding;
-                    provider := 'why reading the TSC takes so long, and whether RDTSC is '
-                                'intercepted';
+                    provider := 'why reading the TSC takes so long, and whether the hypervisor '
+                                'intercepts RDTSC';
                 ELSIF by_tsc THEN
                     finding := 'EXPLAIN ANALYZE reads the TSC' || finding;
                 ELSIF by_system.problem IS NULL AND by_the_tsc.problem IS NOT NULL THEN
                     finding := 'EXPLAIN ANALYZE cannot read the TSC' || finding;
                 ELSIF by_the_tsc.timing_ns >= 0.9 * timing_ns THEN
-                    finding := 'the TSC would be no faster' || finding;
+                    finding := 'the TSC is not faster than the system clock' || finding;
                 ELSE
                     severity := 'notice';
                     finding := 'EXPLAIN ANALYZE reads the system clock' || finding;

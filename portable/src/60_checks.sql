@@ -123,27 +123,27 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
              CASE WHEN f.by_tsc AND f.timing_ns IS NULL
                   THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
                   WHEN f.by_tsc
-                  THEN 'half of what timing adds to a call of a plan node, for which the TSC is '
-                       'read twice'
-                  ELSE 'a reading of the system clock, which is what the server times by' END),
+                  THEN 'half of the cost of timing a call of a plan node, which reads the TSC '
+                       'twice'
+                  ELSE 'cost of a reading of the system clock, which the server reads' END),
             ('backward_steps', f.steps, 0, 'steps',
              CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
             ('warps', NULL, 0, 'jumps',
-             'not known without C: SQL can read one clock only, and a jump of that looks like time '
-             'off the CPU'),
+             'not known without C: SQL can read one clock only, and cannot distinguish a jump of '
+             'this clock from a gap'),
             ('lags', NULL, 0, 'times', 'not known without C: SQL can read one clock only'),
             ('drift', NULL, 600, 'ppm', 'not known without C: SQL can read one clock only'),
             ('skew', NULL, 0, 'ns', 'not known without C: SQL cannot choose a CPU'),
             ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8,
              'infinity', 'percent',
-             format('%s gaps, the longest of %s us', facts ->> 'gaps',
+             format('%s gaps of at most %s us', facts ->> 'gaps',
                     round((facts ->> 'gap_max_us')::numeric, 1))),
             ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
              CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read'
-                  ELSE 'the server reads the system''s clock, not the TSC' END),
+                  ELSE 'the server reads the system clock, not the TSC' END),
             ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
              CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed'
-                  ELSE 'the server reads the system''s clock, not the TSC' END)
+                  ELSE 'the server reads the system clock, not the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS

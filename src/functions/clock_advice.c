@@ -81,40 +81,41 @@ advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
 	if (!wrong && !system_too)
 		advise_nothing(advice, "reading the clock is cheap");
 	else if (wrong && server_times_by_tsc())
-		advise(advice, WORTH_WARNING, "reading the TSC, by which the server times, is expensive",
+		advise(advice, WORTH_WARNING, "reading the TSC, which is the server's clock, is expensive",
 			   system_too ? NULL : SET_SOURCE("system"), system_too ? NULL : ALTER_SOURCE("system"),
-			   "why reading the TSC takes so long, and whether RDTSC is intercepted");
+			   "why reading the TSC takes so long, and whether the hypervisor intercepts RDTSC");
 	else
 	{
 		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
 			   server->cost.ns < facts->system_call.ns * 0.9 ?
 			   "each reading of the system clock is expensive" :
 			   "each reading of the system clock costs a system call", NULL,
-			   "see that the kernel is not started with vdso=0, and that no sandbox, tracer or preloaded library is in between",
+			   "check that the kernel was not started with vdso=0, and that no sandbox, tracer or preloaded library intercepts clock_gettime()",
 			   faster != NULL ? psprintf("to change the kernel's clock source from %s to %s", current, faster) :
 			   "which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)");
 		platform_change_of_kernel_clock_source(faster, &advice->now, &advice->for_good);
 	}
 }
 
-/* Advice if the program that sets the time, such as chronyd, steers a clock wrongly. */
-#define SEE_WHAT_STEERS	"see what sets the time: `chronyc tracking` or `timedatectl timesync-status`"
-#define ASK_WHAT_STEERS	"what steers the guest's time"
+/* Advice if a clock's rate or time is wrong.  A program such as chronyd may adjust it wrongly. */
+#define SEE_TIME_SERVICE	"run `chronyc tracking` or `timedatectl timesync-status` to see how the time is synchronized"
+#define ASK_TIME_SERVICE	"how the time of the virtual machine is synchronized"
 
 static void
-advise_on_steering(bool wrong, Advice *advice, const char *good, const char *bad)
+advise_on_time_service(bool wrong, Advice *advice, const char *good, const char *bad)
 {
 	if (wrong)
-		advise(advice, WORTH_WARNING, bad, SEE_WHAT_STEERS, NULL, ASK_WHAT_STEERS);
+		advise(advice, WORTH_WARNING, bad, SEE_TIME_SERVICE, NULL, ASK_TIME_SERVICE);
 	else
 		advise_nothing(advice, good);
 }
 
+/* Returns NULL if there are no faults. */
 static const char *
 faults_in_words(const Faults *faults)
 {
-	return faults->count == 0 ? "none in any clock" :
-		psprintf(INT64_FORMAT " in %s", faults->count, faults->names);
+	return faults->count == 0 ? NULL :
+		psprintf(INT64_FORMAT " times (%s)", faults->count, faults->names);
 }
 
 static void
@@ -124,7 +125,7 @@ advise_on_backward_steps(const Facts *facts, bool wrong, Advice *advice)
 	advise_nothing(advice, "no clock went backwards");
 	if (!wrong)
 		return;
-	advise(advice, WORTH_WARNING, "a clock went backwards: durations can be negative or huge", NULL, NULL,
+	advise(advice, WORTH_WARNING, "a clock went backwards, so durations can be negative or huge", NULL, NULL,
 		   "a host whose processors' counters are synchronised, or another kernel clock source");
 	platform_change_of_kernel_clock_source(platform_faster_kernel_clock_source(),
 										   &advice->now, &advice->for_good);
@@ -134,14 +135,14 @@ static void
 advise_on_warps(const Facts *facts, bool wrong, Advice *advice)
 {
 	advice->evidence = faults_in_words(&facts->warps);
-	advise_on_steering(wrong, advice, "no clock jumped ahead", "a clock jumped ahead: durations can be too long");
+	advise_on_time_service(wrong, advice, "no clock jumped ahead", "a clock jumped ahead, so durations can be too long");
 }
 
 static void
 advise_on_lags(const Facts *facts, bool wrong, Advice *advice)
 {
 	advice->evidence = faults_in_words(&facts->lags);
-	advise_on_steering(wrong, advice, "no clock fell behind", "a clock fell behind: durations can be too short");
+	advise_on_time_service(wrong, advice, "no clock fell behind", "a clock fell behind, so durations can be too short");
 }
 
 static void
@@ -149,9 +150,9 @@ advise_on_drift(const Facts *facts, bool wrong, Advice *advice)
 {
 	const SurveyedClock *clock = clock_of_worst_rate(facts);
 
-	advice->evidence = psprintf("%s runs at %+.1f ppm, within %.1f", clock->source->name,
+	advice->evidence = psprintf("rate error of %s %+.1f ppm, uncertainty at most %.1f ppm", clock->source->name,
 								rate_ppm(clock), rate_bound_ppm(clock));
-	advise_on_steering(wrong, advice, "the clock runs at the right rate", "a clock runs at a wrong rate");
+	advise_on_time_service(wrong, advice, "the clock runs at the right rate", "a clock runs at a wrong rate");
 }
 
 static void
@@ -171,16 +172,16 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 		advise_nothing(advice, "the server may run on one CPU only");
 		return;
 	}
-	advice->evidence = psprintf("%d CPUs; the farthest, CPU %d, differs by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
+	advice->evidence = psprintf("%d CPUs; CPU %d differs most, by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,
 								clock_source_reads(skew->source), skew->reading_ns, skew->warps);
 	if (!wrong)
-		advise_nothing(advice, "CPUs do not disagree by more than a reading takes");
+		advise_nothing(advice, "the CPUs' clocks differ by less than the cost of a reading");
 	else
-		advise(advice, WORTH_WARNING, "CPUs disagree by more than a reading takes", NULL,
-			   "let the kernel keep time by another source than the processors' counters, unless a newer firmware sets them all alike",
+		advise(advice, WORTH_WARNING, "the CPUs' clocks differ by more than the cost of a reading", NULL,
+			   "install firmware that synchronizes the processors' counters, or select a kernel clock source that does not use them",
 			   "a host whose processors' counters are synchronised");
 }
 
@@ -189,12 +190,12 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 {
 	double		lost = facts->lost_percent;
 
-	advice->evidence = psprintf("%.2f %% of %.2f s, in %s", lost,
+	advice->evidence = psprintf("%.2f %% of %.2f s lost, in %s", lost,
 								facts->clocks[SYSTEM].run.elapsed_s, gaps_in_words(facts));
 	if (!wrong && lost < LOST_PERCENT)
 		advise_nothing(advice, "other processes hardly interrupted the run");
 	else
-		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "other processes used part of the CPU's time; the clocks' figures are valid nevertheless",
+		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "other processes interrupted the run; the figures of the clocks are valid nevertheless",
 			   "run `top` to see which processes use the CPU; its st column is the hypervisor's share", NULL,
 			   "dedicated CPUs, if the hypervisor takes the time");
 }
@@ -224,11 +225,11 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 
 	if (!clock_is_available(&facts->clocks[RDTSC]))
 	{
-		advise_nothing(advice, "the TSC is not read");
+		advise_nothing(advice, "the TSC cannot be used");
 		advice->evidence = facts->clocks[RDTSC].why_not;
 		return;
 	}
-	advice->evidence = psprintf("%.3f kHz, within %.1f ppm",
+	advice->evidence = psprintf("calibrated %.3f kHz, uncertainty at most %.1f ppm",
 								calibrated_tsc_frequency()->calibrated_hz / 1e3,
 								calibrated_tsc_frequency()->calibrated_bound_ppm);
 	stated = add_frequency(advice, "CPUID", tsc_cpuid()->cpuid_hz, 0);
@@ -236,36 +237,36 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 	server = add_frequency(advice, "this server", server_tsc_hz(), 0);
 	if (wrong || (server > FREQUENCY_PPM && server_times_by_tsc()))
 		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
-			   psprintf("times by the TSC are wrong by %.0f parts per million", server),
-			   SET_SOURCE("system") ", where that matters",
-			   "restart the server, which calibrates the TSC anew; or " ALTER_SOURCE("system"),
+			   psprintf("the server's TSC frequency, and so its times, are wrong by %.0f parts per million", server),
+			   SET_SOURCE("system") " in sessions that need correct times",
+			   "restart the server, which then calibrates the TSC again, or " ALTER_SOURCE("system"),
 			   "an instance whose hypervisor states the TSC's frequency (CPUID leaf 0x40000010)");
 	else if (stated > FREQUENCY_PPM)
 		advise(advice, WORTH_NOTICE,
 			   psprintf("the TSC's stated frequency is wrong by %.0f parts per million, but not used", stated),
-			   NULL, NULL, "why the stated frequency of the TSC is not the one that it runs at");
+			   NULL, NULL, "why the stated frequency of the TSC differs from its actual frequency");
 	else
 		advise_nothing(advice, stated > 0 ? "the calibrated TSC frequency agrees with the stated one" :
-					   "the TSC's frequency is known by calibration");
+					   "the TSC's frequency was calibrated");
 }
 
 static void
 advise_on_invariance(const Facts *facts, bool wrong, Advice *advice)
 {
-	static const char provider[] = "to expose the invariant TSC to the guest";
+	static const char provider[] = "to expose the invariant TSC to the virtual machine";
 	const TscCpuid *id = tsc_cpuid();
 
 	advice->evidence = !id->readable ? "CPUID cannot be executed" :
 		psprintf("CPUID leaf 0x80000007, EDX bit 8: %d", id->invariant);
 	if (wrong)
-		advise(advice, WORTH_WARNING, "the server times by a TSC whose rate may change",
+		advise(advice, WORTH_WARNING, "the server reads the TSC, whose rate may change",
 			   SET_SOURCE("system"), ALTER_SOURCE("system"), provider);
 	else if (!clock_is_available(&facts->clocks[RDTSC]))
-		advise_nothing(advice, "the TSC is not read");
+		advise_nothing(advice, "the TSC cannot be used");
 	else if (id->invariant)
 		advise_nothing(advice, "the TSC's rate is constant");
 	else
-		advise(advice, WORTH_NOTICE, "the TSC's rate may change with the processor's speed; the server does not time by it",
+		advise(advice, WORTH_NOTICE, "the TSC's rate may change with the processor's speed, but the server does not read the TSC",
 			   NULL, NULL, provider);
 }
 
@@ -283,32 +284,32 @@ advise_on_explain_clock(const Facts *facts, Advice *advice)
 								psprintf("the TSC cannot be read because %s", tsc->why_not));
 	if (setting == NULL)
 		advise_nothing(advice, clock_is_available(tsc) && tsc->cost.ns < system->cost.ns ?
-					   "PostgreSQL 15 to 18 time by the system's clock; 19 can read the faster TSC" :
-					   "PostgreSQL 15 to 18 time by the system's clock");
+					   "PostgreSQL 15 to 18 read the system clock; 19 can read the faster TSC" :
+					   "PostgreSQL 15 to 18 read the system clock");
 	else if (server_times_by_tsc() && why_not_trusted == NULL)
-		advise_nothing(advice, "EXPLAIN ANALYZE reads the fastest clock there is");
+		advise_nothing(advice, "EXPLAIN ANALYZE reads the fastest clock");
 	else if (server_times_by_tsc())
 		advise(advice, WORTH_NOTICE,
-			   psprintf("EXPLAIN ANALYZE times by a TSC that is not to be trusted: %s", why_not_trusted),
+			   psprintf("EXPLAIN ANALYZE reads the TSC, which is unreliable: %s", why_not_trusted),
 			   SET_SOURCE("system"), ALTER_SOURCE("system"),
 			   "why the kernel does not keep time by the TSC");
 	else if (!clock_is_available(tsc))
 		advise_nothing(advice, "EXPLAIN ANALYZE cannot use the TSC");
 	else if (tsc->cost.ns >= system->cost.ns)
-		advise_nothing(advice, "the TSC would be no faster");
+		advise_nothing(advice, "the TSC is not faster than the system clock");
 	else if (tsc_is_given_up(tsc_evidence()))
-		advise_nothing(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
+		advise_nothing(advice, psprintf("the TSC is unreliable: %s", why_not_trusted));
 	else if (server_defaults_to_tsc())
 		advise(advice, WORTH_NOTICE,
 			   psprintf("timing_clock_source is %s, although the TSC can be used", setting),
-			   SET_SOURCE("auto") ", in a session of its own",
+			   "try " SET_SOURCE("auto") " in one session",
 			   "`ALTER SYSTEM RESET timing_clock_source;` `SELECT pg_reload_conf();`",
 			   "to have timing_clock_source set to auto");
 	else
 		advise(advice, WORTH_NOTICE,
 			   psprintf("timing_clock_source = %s does not use the TSC: %s", setting,
 						why_not_trusted ? why_not_trusted : "the server does not know its frequency"),
-			   SET_SOURCE("tsc") ", in a session of its own, where all else here is ok",
+			   "if all other checks are ok, try " SET_SOURCE("tsc") " in one session",
 			   ALTER_SOURCE("tsc"), "to have timing_clock_source set to tsc");
 }
 

@@ -118,7 +118,7 @@ gaps_in_words(const Facts *facts)
 {
 	const Events *gaps = &facts->clocks[SYSTEM].run.gaps;
 
-	return psprintf(INT64_FORMAT " gaps, the longest of %.1f us", gaps->count, gaps->max_ns / 1e3);
+	return psprintf(INT64_FORMAT " gaps of at most %.1f us", gaps->count, gaps->max_ns / 1e3);
 }
 
 /* Returns the lower bound of the error of the server's TSC frequency, in ppm. */
@@ -140,11 +140,11 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 	bool		skew_known = facts->why_no_skew == NULL;
 	bool		by_tsc = server_times_by_tsc() && clock_is_available(&facts->clocks[RDTSC]);
 	bool		has_frequency = by_tsc && server_tsc_hz() > 0;
-	const char *not_by_tsc = "the server reads the system's clock, not the TSC";
+	const char *not_by_tsc = "the server reads the system clock, not the TSC";
 	const Criterion table[N_CHECKS] = {
 		[CHECK_COST] = {
 			"cost", server->cost.ns, facts->expensive_ns, "ns",
-			psprintf("a reading of instr_time, which is %s", clock_of_explain())
+			psprintf("cost of a reading of instr_time (%s)", clock_of_explain())
 		},
 		[CHECK_BACKWARD_STEPS] = {
 			"backward_steps", facts->backward_steps.count, 0, "steps", facts->backward_steps.names
@@ -153,7 +153,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 		[CHECK_LAGS] = {"lags", facts->lags.count, 0, "times", facts->lags.names},
 		[CHECK_DRIFT] = {
 			"drift", certain_rate_ppm(rate), RATE_PPM, "ppm",
-			psprintf("%s runs at %+.1f ppm, within %.1f", rate->source->name, rate_ppm(rate),
+			psprintf("rate error of %s %+.1f ppm, uncertainty at most %.1f ppm", rate->source->name, rate_ppm(rate),
 					 rate_bound_ppm(rate))
 		},
 		/* a difference shorter than a reading is harmless */
@@ -162,7 +162,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 			skew_known && skew->ncpus > 1 ? skew->reading_ns : 0, "ns",
 			!skew_known ? facts->why_no_skew :
 			skew->ncpus < 2 ? "there is one CPU only" :
-			psprintf("CPU %d differs by %+.0f to %+.0f ns", skew->worst->cpu,
+			psprintf("CPU %d differs most, by %+.0f to %+.0f ns", skew->worst->cpu,
 					 skew->worst->result.offset_min * skew->tick_ns,
 					 skew->worst->result.offset_max * skew->tick_ns)
 		},
@@ -170,11 +170,11 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 		[CHECK_GAPS] = {"gaps", facts->lost_percent, INFINITY, "percent", gaps_in_words(facts)},
 		[CHECK_TSC_FREQUENCY] = {
 			"tsc_frequency", has_frequency ? certain_frequency_ppm() : 0, RATE_PPM, "ppm",
-			has_frequency ? "by which the server's frequency is wrong" : not_by_tsc
+			has_frequency ? "error of the server's TSC frequency" : not_by_tsc
 		},
 		[CHECK_INVARIANT_TSC] = {
 			"invariant_tsc", by_tsc && !tsc_cpuid()->invariant, 0, "clocks",
-			by_tsc ? "in use, whose rate may change" : not_by_tsc
+			by_tsc ? "the server reads the TSC, whose rate may change" : not_by_tsc
 		},
 	};
 

@@ -55,8 +55,8 @@ sub figure
 	my ($figure, $bound);
 
 	return $1 if $check eq 'cost' && $finding =~ /takes ([\d.]+) ns/;
-	return $1 if $check =~ /^(backward_steps|warps|lags)$/ && $finding =~ /: (\d+) in /;
-	return abs($1) - $2 if $check eq 'drift' && $finding =~ /runs at ([-+][\d.]+) ppm, within ([\d.]+)/;
+	return $1 if $check =~ /^(backward_steps|warps|lags)$/ && $finding =~ /: (\d+) times /;
+	return abs($1) - $2 if $check eq 'drift' && $finding =~ /error of \w+ ([-+][\d.]+) ppm, uncertainty at most ([\d.]+)/;
 	return $1 if $check eq 'tsc_frequency' && $finding =~ /wrong by (\d+) parts per million/;
 	return undef;
 }
