@@ -3135,8 +3135,8 @@ BEGIN
             END IF;
             IF slowdown > 1.25 THEN
                 severity := 'notice';
-                finding := finding || format('; the CPU became slower during the run, by a factor of %s',
-                                             slowdown);
+                finding := finding || format('; the CPU became slower during the run, by a factor '
+                                             'of %s', slowdown);
                 now_ := coalesce(now_, 'measure again: the processor''s speed changes');
             END IF;
         WHEN check_name = 'explain_clock' THEN

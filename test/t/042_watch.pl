@@ -228,7 +228,7 @@ SKIP:
 is(query('SELECT count(*) FROM clock_history WHERE sample::text::clock_sample::text <> sample::text'), '0', 'all samples can be read again');
 
 # clock_trust()
-is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - interval '1 hour')}), 'f|t', 'timings of that time are spoilt');
+is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - interval '1 hour')}), 'f|t', 'timings of the last hour are spoilt by the faults of this test');
 is(query(q{SELECT trusted IS NULL, watched_percent FROM clock_trust(now() - interval '3 days', now() - interval '2 days')}), 't|0', 'nothing is known of a time when nobody watched');
 is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nothing is known of an empty period');
 

@@ -60,7 +60,7 @@ $shim->start($node);
 wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
 is(query(q{SELECT string_agg(DISTINCT name, E'\n' ORDER BY name) FROM clock_metrics WHERE name !~ 'sync|stolen|node_self'}), join("\n", sort map { "pg_clock_$_" }
 	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice kept_plans evicted_plans_total plans_reset_timestamp_seconds)), 'metrics');
-is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each has one type and help, and different labels');
+is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each metric has one type and one help text, and no two of its samples have the same labels');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'names of counters end in _total, and no metric is NULL');
 is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h.warm_ns BETWEEN 0.01 AND 100 FROM clock_history h ORDER BY at DESC LIMIT 1}), 't', 'the cost is in seconds');
 is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
