@@ -196,8 +196,8 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
     'internal: measures the cost of a reading of the clock that track_io_timing uses (reading_ns) '
-    'and of the one that EXPLAIN uses (plan_reading_ns), and what counting and timing add to a '
-    'call of a plan node';
+    'and of the one that EXPLAIN uses (plan_reading_ns), and the time that counting and timing '
+    'add to a call of a plan node';
 REVOKE ALL ON FUNCTION internal_clock_timing_costs() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
 
@@ -440,7 +440,8 @@ DECLARE
     processes CONSTANT double precision :=
         current_setting('max_parallel_workers_per_gather')::int + 1;
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
-                                  ELSE ' does not say how much was done since when' END;
+                                  ELSE ' lacks the number of operations or the time of its reset'
+                                  END;
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -497,28 +498,28 @@ BEGIN
         reason := NULL;
         IF blocks > 1 THEN
             bound := 'at most';
-            reason := format('blocks are counted, of which up to %s may be done, and timed, at '
-                             'once', blocks);
+            reason := format('the statistics count blocks, but one timed operation may process up '
+                             'to %s blocks', blocks);
         ELSIF work = 'relation reads' AND version >= 180000
               AND current_setting('io_method') <> 'sync' THEN
             readings_per_operation := 4.00;
             bound := 'at most';
-            reason := 'a read that is waited for is timed twice: as it is started, and while it is '
-                      'waited for';
+            reason := 'a read is timed twice if a process waits for it: when it starts, and during '
+                      'the wait';
         ELSIF work = 'relation reads' AND version < 160000 THEN
             least_rate := 0;
             bound := 'at most';
-            reason := 'blks_read contains blocks that tables were extended by, which is not timed '
-                      'before PostgreSQL 16';
+            reason := 'blks_read contains blocks by which tables were extended, but extensions are '
+                      'not timed before PostgreSQL 16';
         ELSIF work = 'relation writes' AND version < 160000 THEN
             least_rate := counts -> 'least relation writes' ->> 'per_s';
             bound := 'at most';
-            reason := 'buffers_backend contains blocks that tables were extended by, which is not '
-                      'timed before PostgreSQL 16';
+            reason := 'buffers_backend contains blocks by which tables were extended, but '
+                      'extensions are not timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := 'the sizes of files are counted, and not how often a block was written and '
-                      'read';
+            reason := 'each block of the files is counted once, but it may have been written and '
+                      'read several times';
             IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
                >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
@@ -532,16 +533,15 @@ BEGIN
             why_not_statements := CASE WHEN least_rate IS NULL
                 THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
             bound := 'estimate';
-            reason := 'they are not counted; as many are assumed as scans found rows'
-                || coalesce('; what there are at least is not known, because '
-                            || why_not_statements, '');
+            reason := 'calls are not counted; one call is assumed for each row that a scan read'
+                || coalesce('; a lower bound is unknown, because ' || why_not_statements, '');
             IF least_rate > coalesce(rate, '-infinity') THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'calls of statements';
                 rate := least_rate;
                 bound := 'at least';
-                reason := 'they are not counted; there are as many at least as statements returned '
-                          'rows, and one a statement';
+                reason := 'calls are not counted; the lower bound is one call for each row that a '
+                          'statement returned or modified, and one for each statement';
             END IF;
             share := sample_rate;
         END IF;
@@ -577,10 +577,10 @@ BEGIN
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || cost.problem,
+            reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
                                reason)
-                || '; writing plans to the log comes on top, and costs by far the most where each '
-                   'statement is logged';
+                || '; the cost of writing plans to the log is not included, and is far higher if '
+                   'each statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
             op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
             op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
@@ -589,9 +589,10 @@ BEGIN
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
-            reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
-                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem,
-                            '')
+            reason := 'the cost excludes that of log_analyze, without which nothing is timed; '
+                || reason
+                || coalesce('; timing a call is assumed to cost two readings, because '
+                            || cost.problem, '')
                 || CASE WHEN sampled IS NULL THEN ''
                         ELSE '; with clocktiming.sampled_timing, timing costs some 0.1 ms per '
                              'statement, or less for fewer than 800 calls' END;
@@ -604,8 +605,8 @@ BEGIN
                 bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
                               ELSE 'estimate' END;
                 reason := concat_ws('; ', reason,
-                                    'what reading the TSC costs is not known without C: the system '
-                                    'clock''s cost is taken, which is more as a rule');
+                                    'SQL cannot measure the cost of reading the TSC: the cost of '
+                                    'reading the system clock is used, which is usually higher');
             END IF;
         END IF;
 
@@ -644,7 +645,7 @@ BEGIN
             reason := NULL;
         ELSIF version < 140000 THEN
             reason := concat_ws('; ', reason,
-                                'how long sessions were active is not known before PostgreSQL 14');
+                                'the active time of sessions is unknown before PostgreSQL 14');
         END IF;
         IF sampled AND in_effect AND setting = 'auto_explain.log_timing' AND share > 0
            AND operations IS DISTINCT FROM 0 THEN
@@ -676,8 +677,9 @@ CREATE FUNCTION internal_clock_timing_advice(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    -- Whether the true cost may be on the other side of 1 than cpu_percent.  Calls of plan nodes
-    -- are estimated from scanned rows, but joins can multiply them.
+    -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
+    -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
+    -- it.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
@@ -1405,7 +1407,7 @@ CREATE PROCEDURE clock_executor_overhead(
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
     'executes count(*) over some rows (1000) alternately plain and under EXPLAIN ANALYZE for some '
-    'seconds (3): returns what counting rows and timing them add, in nanoseconds per row, '
+    'seconds (3): returns the overhead of counting and of timing in nanoseconds per row, '
     'undisturbed and as the median of all runs (typical), with margins, and the overhead that the '
     'cost of a reading predicts';
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
@@ -1426,10 +1428,10 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-    'executes count(*) over some rows (1000) alternately plain, with counting and with timing for '
-    'some seconds (3): returns a row for each of them, with its times in milliseconds and its '
-    'overhead in nanoseconds per row, undisturbed and as the median of all runs (typical), with '
-    'margins';
+    'executes count(*) over some rows (1000) alternately in four modes for some seconds (3): '
+    'plain, with counting, with timing, and with timing and buffers; returns a row for each mode, '
+    'with its times in milliseconds and its overhead in nanoseconds per row, undisturbed and as '
+    'the median of all runs (typical), with margins';
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 
@@ -1449,12 +1451,13 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-    'executes a statement alternately plain, with counting and with timing for some seconds (3): '
-    'returns a row for each of them, with its times and the median overhead in milliseconds';
+    'executes a statement alternately in four modes for some seconds (3): plain, with counting, '
+    'with timing, and with timing and buffers; returns a row for each mode, with its times and the '
+    'median overhead in milliseconds';
 
 -- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
--- of the costs is, or if one is an upper bound and another a lower bound or unknown.  If costs are
--- unknown, and none is an upper bound, the sum is a lower bound.
+-- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
+-- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -1531,11 +1534,11 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
-    'work, since the last reset of the statistics or during the given seconds; returns a row per '
-    'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
-    'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
-    'may be on, and reason says what is unknown';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or during the given seconds; returns '
+    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
+    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
+    'the setting may be on, and reason says what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
@@ -2042,8 +2045,8 @@ COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'self_ms per process, in percent of that of all nodes except Gather and Gather Merge; null for '
-    'these, whose wait for workers is not known';
+    'self_ms per process, in percent of the sum over all nodes except Gather and Gather Merge; '
+    'null for these two types, because their waits for workers are unknown';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -2147,9 +2150,10 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- Shows the node of the innermost statement, but prefers others to a Result node, which
-        -- only computes an expression.  Shows the progress of the client's statement or, if a
-        -- cursor is open, of the plan whose counters were published last.
+        -- Shows the busiest node of the innermost statement.  If this is a Result node, which only
+        -- computes an expression, prefers the busiest node of an outer statement.  Shows the
+        -- progress of the client's statement or, if a cursor is open, of the plan whose counters
+        -- were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
@@ -2189,7 +2193,7 @@ COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
     'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
 COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began, in percent of that of all nodes, as in '
+    'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';
 COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
@@ -2411,8 +2415,9 @@ BEGIN ATOMIC
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
         -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
-        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
-        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- only partly in the period.  For a minute, assumes that as much as possible of its
+        -- observed time is in the period; for an hour, that its observed time is evenly
+        -- distributed.
         -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
         -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"
@@ -2795,13 +2800,13 @@ listed AS (
         (1, NOT k.watched,
          'The clocks are not watched. Put <code>clocktiming</code> into '
          '<code>shared_preload_libraries</code>, set <code>clocktiming.watch = on</code>, '
-         'let <code>max_worker_processes</code> leave a slot for the worker, and restart the '
-         'server. Until then, <code>SELECT * FROM clock_advice();</code> measures for a second and '
-         'recommends what to do.'),
+         'make sure that <code>max_worker_processes</code> leaves a slot for the worker, and '
+         'restart the server. Until then, <code>SELECT * FROM clock_advice();</code> measures for '
+         'a second and recommends what to do.'),
         (2, k.watched AND l.at IS NULL,
          'The background worker has not recorded an interval yet. '
          'Look again after <code>clocktiming.watch_interval</code>; '
-         'if there is still none, the server&#8217;s log states the reason.'),
+         'if there is still no interval, the server&#8217;s log states the reason.'),
         (3, l.at + interval '2 minutes'
             + current_setting('clocktiming.watch_interval', true)::interval
               * 2.0::double precision < now(),
@@ -2903,25 +2908,25 @@ CASE WHEN e.n = 0::bigint THEN '<p>None is known.</p>' ELSE pg_catalog.concat(
     '</tbody></table>',
     CASE WHEN e.n > 50::bigint
          THEN '<p>The latest 50 of ' || e.n::text
-              || '. <code>SELECT * FROM clock_events;</code> has all.</p>' END) END, '
-<h2>What timing costs</h2>',
+              || '. <code>SELECT * FROM clock_events;</code> returns all events.</p>' END) END, '
+<h2>Cost of timing</h2>',
 '<p><code>EXPLAIN ANALYZE</code> reads the clock twice for each row that a node of a plan returns: '
 'at least ' || trim_scale(2.0 * l.warm_ns::numeric)::text || ' ms for a million.</p>',
 '<table class="n"><thead><tr><th scope="col">setting</th>'
-'<th scope="col">operations a second</th><th scope="col">% of one CPU</th></tr></thead><tbody>',
+'<th scope="col">operations per second</th><th scope="col">% of one CPU</th></tr></thead><tbody>',
 (SELECT c.html FROM costs c),
 '</tbody></table><p>Computed from the server&#8217;s statistics since their reset and the cost of '
 'a warm reading. ',
-'<code>SELECT * FROM clock_impact();</code> measures the cost, and has bounds.</p>
+'<code>SELECT * FROM clock_impact();</code> measures the cost, and returns bounds.</p>
 <h2>The worst plan nodes</h2>',
 coalesce('<table class="n"><thead><tr><th scope="col">node</th>'
     '<th scope="col">self time, ms</th>'
-    '<th scope="col">rows off by a factor of</th></tr></thead><tbody>'
+    '<th scope="col">estimated rows wrong by a factor of</th></tr></thead><tbody>'
     || (SELECT n.html FROM nodes n) || '</tbody></table>',
     '<p>There are no plan statistics.</p>'),
 CASE WHEN NOT k.plans
-     THEN '<p>Put <code>clocktiming</code> into <code>shared_preload_libraries</code> to have them '
-          'kept.</p>'
+     THEN '<p>To collect plan statistics, put <code>clocktiming</code> into '
+          '<code>shared_preload_libraries</code>.</p>'
      WHEN current_setting('clocktiming.track', true) IS DISTINCT FROM 'on'
      THEN '<p>No statistics are being collected. To collect them: '
           '<code>ALTER SYSTEM SET clocktiming.track = on; SELECT pg_reload_conf();</code></p>'
@@ -2940,8 +2945,8 @@ COMMENT ON FUNCTION clock_page() IS
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
--- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each is a
--- foreign server of the type "clocktiming", which clock_fleet_add() creates.
+-- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each
+-- server is a foreign server of the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -2990,7 +2995,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'extension dblink is not installed in this database',
-            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+            HINT = 'Connections to other servers use dblink: CREATE EXTENSION dblink.';
     END IF;
     SELECT string_agg(format('%I %L', o.key, o.value), ', ')
                FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
@@ -3036,7 +3041,7 @@ REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 --
 -- After a timeout, this function disconnects.  client_connection_check_interval makes the asked
 -- server end the query then.  This function does not call dblink_cancel_query(), because before
--- PostgreSQL 17 that waits without limit for a server that does not respond.
+-- PostgreSQL 17 that function waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -3115,7 +3120,7 @@ BEGIN
     IF dblink_schema IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'extension dblink is not installed in this database',
-            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+            HINT = 'Connections to other servers use dblink: CREATE EXTENSION dblink.';
     END IF;
     connect := format('SELECT %I.internal_clock_fleet_connect($1, $2, $3, $4)', own_schema);
     send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
@@ -3153,7 +3158,7 @@ BEGIN
                             format('no connect_timeout: ALTER SERVER %I OPTIONS '
                                    '(ADD connect_timeout ''3'')', servers[i]);
                     ELSIF lost >= '30 s' THEN
-                        RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
+                        RAISE EXCEPTION 'not asked, because failed servers have taken 30 s';
                     END IF;
                     began[i] := clock_timestamp();
                     EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema),
@@ -3372,8 +3377,8 @@ BEGIN ATOMIC
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
            round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision,
            o.unit,
-           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, '
-                                                 'and %s to %s would not be odd',
+           coalesce(o.finding, pg_catalog.format('%s %s; the median of all servers is %s, '
+                                                 'and outliers are outside of %s to %s',
                                       o.figure::numeric, o.unit, round(o.median::numeric, 2),
                                       round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;

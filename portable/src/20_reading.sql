@@ -132,8 +132,8 @@ BEGIN
                         'thread_cputime,clock,getrusage,times,time,cntvct}') THEN
         RAISE EXCEPTION 'clock source "%" is not available on this server', source
             USING ERRCODE = 'feature_not_supported',
-            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the '
-                     'clock of clock_timestamp() only.',
+            DETAIL = 'Only the C extension can read this clock source. SQL can read only the '
+                     'clock of clock_timestamp().',
             HINT = 'Sources that can be read are system and gettimeofday.';
     END IF;
     RAISE EXCEPTION 'unknown clock source "%"', source USING ERRCODE = 'invalid_parameter_value',
@@ -399,9 +399,10 @@ BEGIN
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN
                     (SELECT format(
-                         'the clock counts microseconds: below one only the mean is known, %s ns',
+                         'below a microsecond, only the mean of all durations is known: %s ns',
                          round(sum(ns * n) / sum(n), 2)) FROM run)
-                WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
+                WHEN i = 10 THEN 'the clock advanced by a microsecond, but most of these durations '
+                                 'are shorter' END
     FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i
          LEFT JOIN buckets AS b ON b.bucket = i
     ORDER BY i;
@@ -454,5 +455,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-    'reads clock_timestamp() for some seconds (3) and returns the known results in the format of '
+    'reads clock_timestamp() for some seconds (3) and returns the results in the format of '
     'PostgreSQL 19''s pg_test_timing';

@@ -14,7 +14,7 @@ BEGIN
         RAISE EXCEPTION 'another extension instruments the query, too'
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
-            HINT = 'If you may: SET auto_explain.log_nested_statements = off.';
+            HINT = 'If you have the privilege: SET auto_explain.log_nested_statements = off.';
     END IF;
 END
 $$;
@@ -155,7 +155,7 @@ BEGIN
         RAISE WARNING 'the duration was used up after % execution% of the query',
             executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
             USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
-            HINT = 'Two rounds of all modes need a longer one.';
+            HINT = 'Two rounds of all modes need a longer duration.';
     END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
     SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms
@@ -449,7 +449,7 @@ BEGIN
             RAISE WARNING 'the duration was used up after % execution% of the query',
                 executed, CASE WHEN executed > 1 THEN 's' ELSE '' END
                 USING DETAIL = format('The duration was %s s.', duration),
-                HINT = 'Two rounds of all modes need a longer one.';
+                HINT = 'Two rounds of all modes need a longer duration.';
         END IF;
     END LOOP;
     IF clock_sources IS NOT NULL THEN

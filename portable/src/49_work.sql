@@ -168,7 +168,8 @@ DECLARE
     processes CONSTANT double precision :=
         current_setting('max_parallel_workers_per_gather')::int + 1;
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
-                                  ELSE ' does not say how much was done since when' END;
+                                  ELSE ' lacks the number of operations or the time of its reset'
+                                  END;
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -225,28 +226,28 @@ BEGIN
         reason := NULL;
         IF blocks > 1 THEN
             bound := 'at most';
-            reason := format('blocks are counted, of which up to %s may be done, and timed, at '
-                             'once', blocks);
+            reason := format('the statistics count blocks, but one timed operation may process up '
+                             'to %s blocks', blocks);
         ELSIF work = 'relation reads' AND version >= 180000
               AND current_setting('io_method') <> 'sync' THEN
             readings_per_operation := 4.00;
             bound := 'at most';
-            reason := 'a read that is waited for is timed twice: as it is started, and while it is '
-                      'waited for';
+            reason := 'a read is timed twice if a process waits for it: when it starts, and during '
+                      'the wait';
         ELSIF work = 'relation reads' AND version < 160000 THEN
             least_rate := 0;
             bound := 'at most';
-            reason := 'blks_read contains blocks that tables were extended by, which is not timed '
-                      'before PostgreSQL 16';
+            reason := 'blks_read contains blocks by which tables were extended, but extensions are '
+                      'not timed before PostgreSQL 16';
         ELSIF work = 'relation writes' AND version < 160000 THEN
             least_rate := counts -> 'least relation writes' ->> 'per_s';
             bound := 'at most';
-            reason := 'buffers_backend contains blocks that tables were extended by, which is not '
-                      'timed before PostgreSQL 16';
+            reason := 'buffers_backend contains blocks by which tables were extended, but '
+                      'extensions are not timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := 'the sizes of files are counted, and not how often a block was written and '
-                      'read';
+            reason := 'each block of the files is counted once, but it may have been written and '
+                      'read several times';
             IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
                >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
@@ -260,16 +261,15 @@ BEGIN
             why_not_statements := CASE WHEN least_rate IS NULL
                 THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
             bound := 'estimate';
-            reason := 'they are not counted; as many are assumed as scans found rows'
-                || coalesce('; what there are at least is not known, because '
-                            || why_not_statements, '');
+            reason := 'calls are not counted; one call is assumed for each row that a scan read'
+                || coalesce('; a lower bound is unknown, because ' || why_not_statements, '');
             IF least_rate > coalesce(rate, '-infinity') THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'calls of statements';
                 rate := least_rate;
                 bound := 'at least';
-                reason := 'they are not counted; there are as many at least as statements returned '
-                          'rows, and one a statement';
+                reason := 'calls are not counted; the lower bound is one call for each row that a '
+                          'statement returned or modified, and one for each statement';
             END IF;
             share := sample_rate;
         END IF;
@@ -305,10 +305,10 @@ BEGIN
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || cost.problem,
+            reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
                                reason)
-                || '; writing plans to the log comes on top, and costs by far the most where each '
-                   'statement is logged';
+                || '; the cost of writing plans to the log is not included, and is far higher if '
+                   'each statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
             op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
             op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
@@ -317,9 +317,10 @@ BEGIN
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
-            reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
-                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem,
-                            '')
+            reason := 'the cost excludes that of log_analyze, without which nothing is timed; '
+                || reason
+                || coalesce('; timing a call is assumed to cost two readings, because '
+                            || cost.problem, '')
                 || CASE WHEN sampled IS NULL THEN ''
                         ELSE '; with clocktiming.sampled_timing, timing costs some 0.1 ms per '
                              'statement, or less for fewer than 800 calls' END;
@@ -332,8 +333,8 @@ BEGIN
                 bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
                               ELSE 'estimate' END;
                 reason := concat_ws('; ', reason,
-                                    'what reading the TSC costs is not known without C: the system '
-                                    'clock''s cost is taken, which is more as a rule');
+                                    'SQL cannot measure the cost of reading the TSC: the cost of '
+                                    'reading the system clock is used, which is usually higher');
             END IF;
         END IF;
 
@@ -372,7 +373,7 @@ BEGIN
             reason := NULL;
         ELSIF version < 140000 THEN
             reason := concat_ws('; ', reason,
-                                'how long sessions were active is not known before PostgreSQL 14');
+                                'the active time of sessions is unknown before PostgreSQL 14');
         END IF;
         IF sampled AND in_effect AND setting = 'auto_explain.log_timing' AND share > 0
            AND operations IS DISTINCT FROM 0 THEN
@@ -404,8 +405,9 @@ CREATE FUNCTION @extschema@.internal_clock_timing_advice(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
-    -- Whether the true cost may be on the other side of 1 than cpu_percent.  Calls of plan nodes
-    -- are estimated from scanned rows, but joins can multiply them.
+    -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
+    -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
+    -- it.
     uncertain CONSTANT boolean := coalesce(
         bound = 'estimate' AND cpu_percent < 3
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END

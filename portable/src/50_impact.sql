@@ -66,8 +66,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
 -- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
--- the costs is, or if one is an upper bound and another a lower bound or unknown. If costs are
--- unknown, and none is an upper bound, the sum is a lower bound.
+-- the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
+-- unknown cost. The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

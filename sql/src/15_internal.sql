@@ -20,8 +20,8 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
     'internal: measures the cost of a reading of the clock that track_io_timing uses (reading_ns) '
-    'and of the one that EXPLAIN uses (plan_reading_ns), and what counting and timing add to a '
-    'call of a plan node';
+    'and of the one that EXPLAIN uses (plan_reading_ns), and the time that counting and timing '
+    'add to a call of a plan node';
 \only_for pg_monitor FUNCTION internal_clock_timing_costs()
 
 \include portable/src/19_report.sql

@@ -28,7 +28,7 @@ CREATE PROCEDURE clock_executor_overhead(
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
     'executes count(*) over some rows (1000) alternately plain and under EXPLAIN ANALYZE for some '
-    'seconds (3): returns what counting rows and timing them add, in nanoseconds per row, '
+    'seconds (3): returns the overhead of counting and of timing in nanoseconds per row, '
     'undisturbed and as the median of all runs (typical), with margins, and the overhead that the '
     'cost of a reading predicts';
 \only_for pg_monitor PROCEDURE clock_executor_overhead
@@ -48,10 +48,10 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-    'executes count(*) over some rows (1000) alternately plain, with counting and with timing for '
-    'some seconds (3): returns a row for each of them, with its times in milliseconds and its '
-    'overhead in nanoseconds per row, undisturbed and as the median of all runs (typical), with '
-    'margins';
+    'executes count(*) over some rows (1000) alternately in four modes for some seconds (3): '
+    'plain, with counting, with timing, and with timing and buffers; returns a row for each mode, '
+    'with its times in milliseconds and its overhead in nanoseconds per row, undisturbed and as '
+    'the median of all runs (typical), with margins';
 \only_for pg_monitor FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text)
 
 CREATE FUNCTION clock_query_overhead(
@@ -70,12 +70,13 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-    'executes a statement alternately plain, with counting and with timing for some seconds (3): '
-    'returns a row for each of them, with its times and the median overhead in milliseconds';
+    'executes a statement alternately in four modes for some seconds (3): plain, with counting, '
+    'with timing, and with timing and buffers; returns a row for each mode, with its times and the '
+    'median overhead in milliseconds';
 
 -- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
--- of the costs is, or if one is an upper bound and another a lower bound or unknown.  If costs are
--- unknown, and none is an upper bound, the sum is a lower bound.
+-- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
+-- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -152,9 +153,9 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost for this server''s '
-    'work, since the last reset of the statistics or during the given seconds; returns a row per '
-    'setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, bound says '
-    'whether it is a lower bound, an upper bound or an estimate, advice says whether the setting '
-    'may be on, and reason says what is unknown';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or during the given seconds; returns '
+    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
+    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
+    'the setting may be on, and reason says what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -73,8 +73,8 @@ COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
     'milliseconds; null if it was not timed';
 COMMENT ON COLUMN clock_running.share_percent IS
-    'self_ms per process, in percent of that of all nodes except Gather and Gather Merge; null for '
-    'these, whose wait for workers is not known';
+    'self_ms per process, in percent of the sum over all nodes except Gather and Gather Merge; '
+    'null for these two types, because their waits for workers are unknown';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -178,9 +178,10 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
-        -- Shows the node of the innermost statement, but prefers others to a Result node, which
-        -- only computes an expression.  Shows the progress of the client's statement or, if a
-        -- cursor is open, of the plan whose counters were published last.
+        -- Shows the busiest node of the innermost statement.  If this is a Result node, which only
+        -- computes an expression, prefers the busiest node of an outer statement.  Shows the
+        -- progress of the client's statement or, if a cursor is open, of the plan whose counters
+        -- were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
                                                       n.relation), '') AS node,
@@ -220,7 +221,7 @@ COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
     'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
 COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began, in percent of that of all nodes, as in '
+    'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';
 COMMENT ON COLUMN clock_activity.done_percent IS
     'estimated share of the statement''s time that has passed, in percent; null if unknown, see '

@@ -169,8 +169,9 @@ BEGIN ATOMIC
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
         -- Adds up how long the clock was observed in the period.  A piece (minute or hour) may be
-        -- only partly in the period.  Of a minute, assumes that as much as possible of its observed
-        -- time is in the period; of an hour, that its observed time is evenly distributed.
+        -- only partly in the period.  For a minute, assumes that as much as possible of its
+        -- observed time is in the period; for an hour, that its observed time is evenly
+        -- distributed.
         -- Subtracts epochs and not timestamps, because before PostgreSQL 17 it is an error to
         -- subtract a timestamp from infinity.
         SELECT CASE WHEN "from" < "to"

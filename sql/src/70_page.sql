@@ -274,13 +274,13 @@ listed AS (
         (1, NOT k.watched,
          'The clocks are not watched. Put <code>clocktiming</code> into '
          '<code>shared_preload_libraries</code>, set <code>clocktiming.watch = on</code>, '
-         'let <code>max_worker_processes</code> leave a slot for the worker, and restart the '
-         'server. Until then, <code>SELECT * FROM clock_advice();</code> measures for a second and '
-         'recommends what to do.'),
+         'make sure that <code>max_worker_processes</code> leaves a slot for the worker, and '
+         'restart the server. Until then, <code>SELECT * FROM clock_advice();</code> measures for '
+         'a second and recommends what to do.'),
         (2, k.watched AND l.at IS NULL,
          'The background worker has not recorded an interval yet. '
          'Look again after <code>clocktiming.watch_interval</code>; '
-         'if there is still none, the server&#8217;s log states the reason.'),
+         'if there is still no interval, the server&#8217;s log states the reason.'),
         (3, l.at + interval '2 minutes'
             + current_setting('clocktiming.watch_interval', true)::interval
               * 2.0::double precision < now(),
@@ -382,25 +382,25 @@ CASE WHEN e.n = 0::bigint THEN '<p>None is known.</p>' ELSE pg_catalog.concat(
     '</tbody></table>',
     CASE WHEN e.n > 50::bigint
          THEN '<p>The latest 50 of ' || e.n::text
-              || '. <code>SELECT * FROM clock_events;</code> has all.</p>' END) END, '
-<h2>What timing costs</h2>',
+              || '. <code>SELECT * FROM clock_events;</code> returns all events.</p>' END) END, '
+<h2>Cost of timing</h2>',
 '<p><code>EXPLAIN ANALYZE</code> reads the clock twice for each row that a node of a plan returns: '
 'at least ' || trim_scale(2.0 * l.warm_ns::numeric)::text || ' ms for a million.</p>',
 '<table class="n"><thead><tr><th scope="col">setting</th>'
-'<th scope="col">operations a second</th><th scope="col">% of one CPU</th></tr></thead><tbody>',
+'<th scope="col">operations per second</th><th scope="col">% of one CPU</th></tr></thead><tbody>',
 (SELECT c.html FROM costs c),
 '</tbody></table><p>Computed from the server&#8217;s statistics since their reset and the cost of '
 'a warm reading. ',
-'<code>SELECT * FROM clock_impact();</code> measures the cost, and has bounds.</p>
+'<code>SELECT * FROM clock_impact();</code> measures the cost, and returns bounds.</p>
 <h2>The worst plan nodes</h2>',
 coalesce('<table class="n"><thead><tr><th scope="col">node</th>'
     '<th scope="col">self time, ms</th>'
-    '<th scope="col">rows off by a factor of</th></tr></thead><tbody>'
+    '<th scope="col">estimated rows wrong by a factor of</th></tr></thead><tbody>'
     || (SELECT n.html FROM nodes n) || '</tbody></table>',
     '<p>There are no plan statistics.</p>'),
 CASE WHEN NOT k.plans
-     THEN '<p>Put <code>clocktiming</code> into <code>shared_preload_libraries</code> to have them '
-          'kept.</p>'
+     THEN '<p>To collect plan statistics, put <code>clocktiming</code> into '
+          '<code>shared_preload_libraries</code>.</p>'
      WHEN current_setting('clocktiming.track', true) IS DISTINCT FROM 'on'
      THEN '<p>No statistics are being collected. To collect them: '
           '<code>ALTER SYSTEM SET clocktiming.track = on; SELECT pg_reload_conf();</code></p>'

@@ -1,5 +1,5 @@
--- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each is a
--- foreign server of the type "clocktiming", which clock_fleet_add() creates.
+-- A fleet: the servers that one database asks, by dblink, for the state of their clocks.  Each
+-- server is a foreign server of the type "clocktiming", which clock_fleet_add() creates.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -47,7 +47,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'extension dblink is not installed in this database',
-            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+            HINT = 'Connections to other servers use dblink: CREATE EXTENSION dblink.';
     END IF;
     SELECT string_agg(format('%I %L', o.key, o.value), ', ')
                FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
@@ -93,7 +93,7 @@ REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 --
 -- After a timeout, this function disconnects.  client_connection_check_interval makes the asked
 -- server end the query then.  This function does not call dblink_cancel_query(), because before
--- PostgreSQL 17 that waits without limit for a server that does not respond.
+-- PostgreSQL 17 that function waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -172,7 +172,7 @@ BEGIN
     IF dblink_schema IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'extension dblink is not installed in this database',
-            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+            HINT = 'Connections to other servers use dblink: CREATE EXTENSION dblink.';
     END IF;
     connect := format('SELECT %I.internal_clock_fleet_connect($1, $2, $3, $4)', own_schema);
     send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
@@ -210,7 +210,7 @@ BEGIN
                             format('no connect_timeout: ALTER SERVER %I OPTIONS '
                                    '(ADD connect_timeout ''3'')', servers[i]);
                     ELSIF lost >= '30 s' THEN
-                        RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
+                        RAISE EXCEPTION 'not asked, because failed servers have taken 30 s';
                     END IF;
                     began[i] := clock_timestamp();
                     EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema),
@@ -426,8 +426,8 @@ BEGIN ATOMIC
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
            round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision,
            o.unit,
-           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, '
-                                                 'and %s to %s would not be odd',
+           coalesce(o.finding, pg_catalog.format('%s %s; the median of all servers is %s, '
+                                                 'and outliers are outside of %s to %s',
                                       o.figure::numeric, o.unit, round(o.median::numeric, 2),
                                       round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;

@@ -31,7 +31,8 @@ WHERE setting = 'auto_explain.log_analyze';
 SELECT matches(reason, 'log_analyze, without which nothing is timed', work
     || ': log_timing is nothing alone') FROM detail
 WHERE setting = 'auto_explain.log_timing';
-SELECT matches(reason, 'writing plans to the log comes on top', work || ': what is not in it')
+SELECT matches(reason, 'cost of writing plans to the log is not included',
+               work || ': what is not in it')
     FROM detail WHERE setting = 'auto_explain.log_analyze';
 SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
 SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail

@@ -121,7 +121,7 @@ SELECT is((SELECT count(*)::int FROM (SELECT running_percent < lag(running_perce
                                              le_ns <> 2 ^ (n - 1) - 1 AS le FROM histogram) AS h
                                                  WHERE falls OR differs OR le), 0,
           'they ascend, as sums of percentages, over powers of two');
-SELECT matches(string_agg(note, ' '), 'only the mean is known',
+SELECT matches(string_agg(note, ' '), 'only the mean of all durations is known',
     'it says that below a microsecond only the mean is known') FROM histogram;
 
 CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3);

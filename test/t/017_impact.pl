@@ -65,7 +65,7 @@ sub work
 	{
 		my ($name, $operations, $most, $reason) = split(/\|/, $_, -1);
 		my $least =
-		    $reason =~ /up to (\d+) may be done/ ? $most / $1
+		    $reason =~ /up to (\d+) blocks/ ? $most / $1
 		  : $reason =~ /timed twice/ ? $most / 2
 		  : $reason =~ /contains blocks/ ? 0
 		  : $most;
