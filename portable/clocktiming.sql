@@ -718,7 +718,8 @@ BEGIN
         RAISE EXCEPTION 'cutoff must be between 0 and 100 percent'
             USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The cutoff given is %s.', cutoff),
-            HINT = 'With 99.99, durations are listed until 99.99 percent of all are reached.';
+            HINT = 'With 99.99, durations are listed until the list covers 99.99 percent of all '
+                   'durations.';
     END IF;
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration,
@@ -1061,13 +1062,13 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
-        RAISE EXCEPTION 'this server cannot choose the clock that it times with'
+        RAISE EXCEPTION 'the clock for timing cannot be chosen on this server'
             USING ERRCODE = 'feature_not_supported',
             DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.',
             HINT = 'Leave clock_sources out.';
     ELSIF cardinality(clock_sources) = 0 THEN
         RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'Leave it out for the clock that is set.';
+            HINT = 'Leave clock_sources out to use the current clock.';
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'clock_sources must not contain null values'
             USING ERRCODE = 'null_value_not_allowed';
@@ -1248,8 +1249,9 @@ BEGIN
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
                        'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
@@ -1265,7 +1267,8 @@ BEGIN
         RETURN (query);
     ELSIF word = 'EXECUTE' THEN
         RAISE EXCEPTION 'params cannot be given with EXECUTE' USING ERRCODE = '22023',
-            HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
+            HINT = 'Give the values in parentheses after the statement''s name: '
+                   'EXECUTE name(42, ''abc'').';
     END IF;
 
     -- Replaces $1, $2 by literals, because a prepared statement would remain in the session. As
@@ -1374,11 +1377,12 @@ BEGIN
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
-            DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
+            DETAIL = 'A function in the query has written data or requested a transaction ID.';
     END IF;
     ms := extract(epoch FROM stopped - started) * 1000;
     output := array_to_string(lines, chr(10));
@@ -1433,8 +1437,9 @@ BEGIN
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     END IF;
     as_cursor := as_cursor AND NOT writes
         AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*'
@@ -2671,7 +2676,8 @@ BEGIN
         FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
-        costs := costs || jsonb_build_object('problem', 'the server was too busy to measure it');
+        costs := costs || jsonb_build_object('problem',
+            'the server was too busy to measure the cost of counting and timing');
     WHEN OTHERS THEN
         costs := costs || jsonb_build_object('problem', SQLERRM);
     END;

@@ -441,7 +441,8 @@ BEGIN
         RAISE EXCEPTION 'cutoff must be between 0 and 100 percent'
             USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The cutoff given is %s.', cutoff),
-            HINT = 'With 99.99, durations are listed until 99.99 percent of all are reached.';
+            HINT = 'With 99.99, durations are listed until the list covers 99.99 percent of all '
+                   'durations.';
     END IF;
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration,

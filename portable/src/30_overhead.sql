@@ -324,13 +324,13 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
-        RAISE EXCEPTION 'this server cannot choose the clock that it times with'
+        RAISE EXCEPTION 'the clock for timing cannot be chosen on this server'
             USING ERRCODE = 'feature_not_supported',
             DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.',
             HINT = 'Leave clock_sources out.';
     ELSIF cardinality(clock_sources) = 0 THEN
         RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'Leave it out for the clock that is set.';
+            HINT = 'Leave clock_sources out to use the current clock.';
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'clock_sources must not contain null values'
             USING ERRCODE = 'null_value_not_allowed';

@@ -28,8 +28,9 @@ BEGIN
     ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE',
                        'INSERT', 'UPDATE', 'DELETE', 'MERGE')
         AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
@@ -45,7 +46,8 @@ BEGIN
         RETURN (query);
     ELSIF word = 'EXECUTE' THEN
         RAISE EXCEPTION 'params cannot be given with EXECUTE' USING ERRCODE = '22023',
-            HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
+            HINT = 'Give the values in parentheses after the statement''s name: '
+                   'EXECUTE name(42, ''abc'').';
     END IF;
 
     -- Replaces $1, $2 by literals, because a prepared statement would remain in the session. As
@@ -154,11 +156,12 @@ BEGIN
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
-            DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
+            DETAIL = 'A function in the query has written data or requested a transaction ID.';
     END IF;
     ms := extract(epoch FROM stopped - started) * 1000;
     output := array_to_string(lines, chr(10));
@@ -212,8 +215,9 @@ BEGIN
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
             USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences '
-                   'and effects outside of the database stay.';
+            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
+                   'Changes of sequences and effects outside of the database are not rolled '
+                   'back.';
     END IF;
     as_cursor := as_cursor AND NOT writes
         AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*'

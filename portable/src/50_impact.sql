@@ -54,7 +54,8 @@ BEGIN
         FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
-        costs := costs || jsonb_build_object('problem', 'the server was too busy to measure it');
+        costs := costs || jsonb_build_object('problem',
+            'the server was too busy to measure the cost of counting and timing');
     WHEN OTHERS THEN
         costs := costs || jsonb_build_object('problem', SQLERRM);
     END;

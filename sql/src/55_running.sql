@@ -195,9 +195,9 @@ CREATE VIEW clock_activity AS
                    WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
                             n.as_of DESC) r ON r.pid = a.pid
-        LEFT JOIN (VALUES ('too little is done', 'too early'),
-                          ('the plan is done but for its last rows', 'soon: last rows'),
-                          ('a node is called for longer than expected', 'longer than expected'),
+        LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
+                          ('only the last rows of the plan remain', 'soon: last rows'),
+                          ('a call of a node takes longer than expected', 'longer than expected'),
                           ('a node has returned more rows than the planner expected',
                            'more rows than planned'),
                           ('the counters began while the query was running',

@@ -76,7 +76,7 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 	if (stood_still)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", sample->source),
-				 errdetail("It gave the same reading up to %lld times in a row after the first.",
+				 errdetail("Up to %lld readings in a row were equal to the previous reading.",
 						   (long long) sample->longest_stall)));
 	else
 		warn_of_events(sample, "clock source \"%s\" fell behind the reference clock",

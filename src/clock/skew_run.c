@@ -123,7 +123,7 @@ check_pinned(int cpu, int failure)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("could not pin a process to CPU %d: %m", cpu),
-				 errdetail("Without that, readings of different CPUs cannot be told apart."),
+				 errdetail("Without pinning, it is not known which CPU has read the clock."),
 				 errhint("The operating system or the container has to allow sched_setaffinity().")));
 }
 

@@ -43,31 +43,31 @@ calibrated_tsc_frequency(void)
 static const ClockSource first_sources[] = {
 	{
 		"system", SYSTEM_CLOCK_NAME, CLOCK_FINE,
-		"what PostgreSQL reads when it does not use the TSC", &reader_system, 0, SYSTEM_CLOCK_ID
+		"the clock that PostgreSQL reads when it does not use the TSC", &reader_system, 0, SYSTEM_CLOCK_ID
 	},
 	{
 		"rdtscp", "RDTSCP", CLOCK_FINE,
-		"time-stamp counter of x86, after all earlier instructions",
+		"time-stamp counter of x86, read after all earlier instructions",
 		TSC_READER(reader_rdtscp), 0, NO_CLOCK
 	},
 	{
 		"rdtsc", "RDTSC", CLOCK_FINE,
-		"time-stamp counter of x86, as soon as possible",
+		"time-stamp counter of x86, read without waiting for earlier instructions",
 		TSC_READER(reader_rdtsc), 0, NO_CLOCK
 	},
 	{
 		"cntvct_isb", "ISB, CNTVCT_EL0", CLOCK_FINE,
-		"counter of 64-bit Arm, after all earlier instructions",
+		"counter of 64-bit Arm, read after all earlier instructions",
 		ARM_READER(reader_cntvct_isb), 0, NO_CLOCK
 	},
 	{
 		"cntvct", "CNTVCT_EL0", CLOCK_FINE,
-		"counter of 64-bit Arm, as soon as possible",
+		"counter of 64-bit Arm, read without waiting for earlier instructions",
 		ARM_READER(reader_cntvct), 0, NO_CLOCK
 	},
 	{
 		"instr_time", NULL, CLOCK_FINE,
-		"what EXPLAIN ANALYZE of this server reads at present", &reader_instr_time, 0, NO_CLOCK
+		"the clock that EXPLAIN ANALYZE reads on this server at present", &reader_instr_time, 0, NO_CLOCK
 	},
 };
 

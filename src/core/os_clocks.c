@@ -84,7 +84,7 @@ mach_absolute_time_ns(void)
 	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the system started, steered by NTP") \
 	BY_ID(monotonic_coarse, CLOCK_MONOTONIC_COARSE, CLOCK_COARSE, "monotonic at the last timer interrupt") \
 	BY_ID(monotonic_raw, CLOCK_MONOTONIC_RAW, CLOCK_FINE, "time since the system started, not steered by NTP") \
-	BY_ID(boottime, CLOCK_BOOTTIME, CLOCK_FINE, "monotonic, with the time that the system was suspended") \
+	BY_ID(boottime, CLOCK_BOOTTIME, CLOCK_FINE, "monotonic, plus the time during which the system was suspended") \
 	BY_ID(tai, CLOCK_TAI, CLOCK_FINE, "time of day without leap seconds") \
 	BY_ID(process_cputime, CLOCK_PROCESS_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this process") \
 	BY_ID(thread_cputime, CLOCK_THREAD_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this thread") \

@@ -16,7 +16,7 @@ tsc_why_not_usable(void)
 	const char *why = tsc_why_no_rdtscp();
 
 	if (why == NULL && !tsc_cpuid()->invariant)
-		return "the processor does not say that its rate is invariant (CPUID leaf 0x80000007, EDX bit 8)";
+		return "the processor does not report an invariant TSC (CPUID leaf 0x80000007, EDX bit 8)";
 	return why;
 }
 

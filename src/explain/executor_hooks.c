@@ -459,8 +459,8 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	{
 		if (explain_at_work != NULL && explain_at_work->desc == desc)
 			ereport(WARNING,
-					(errmsg("times of plan nodes are the server's, not estimated by sampling"),
-					 errdetail("Another extension replaces the functions of plan nodes.")));
+					(errmsg("times of plan nodes are measured by the server, not estimated by sampling"),
+					 errdetail("Another extension replaces the functions that execute plan nodes.")));
 		return;
 	}
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
@@ -511,11 +511,11 @@ executor_hooks_init(void)
 {
 	DefineCustomEnumVariable("clocktiming.sampled_timing",
 							 gettext_noop("Estimates the times of plan nodes by sampling where timers are requested."),
-							 gettext_noop("With \"auto_explain\", EXPLAIN statements use the timers of the server."),
+							 gettext_noop("With \"auto_explain\", the server times EXPLAIN statements itself, without sampling."),
 							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
 							 PGC_USERSET, 0, NULL, assign_sampled_timing, NULL);
 	DefineCustomBoolVariable("clocktiming.sampled_counting",
-							 "For tests: has the rows of plan nodes counted by clocktiming where they are asked for.",
+							 "For tests: lets clocktiming count the rows of plan nodes where row counts are requested.",
 							 NULL,
 							 &sampled_counting, false,
 							 PGC_USERSET,

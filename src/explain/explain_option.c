@@ -92,7 +92,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("EXPLAIN option %s requires TIMING", option->name),
-				 errhint("Leave TIMING out.")));
+				 errhint("Remove TIMING OFF.")));
 
 	/*
 	 * if another extension executes EXPLAIN, the option has no effect,

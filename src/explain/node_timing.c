@@ -24,7 +24,7 @@ sampling_check(const char *name, int64 sampling)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
 				 errdetail("The number given is %lld.", (long long) sampling),
-				 errhint("1 times every call; 64, the default, times about one call in 64, which costs very little.")));
+				 errhint("The value 1 times every call. The default, 64, times about one call in 64, which costs very little.")));
 	return (int) sampling;
 }
 
@@ -200,7 +200,7 @@ sampled_run(const PlanQuery *query, SampledRun *run)
 	if (run->plan == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("another extension replaces the functions of plan nodes"),
-				 errdetail("None of the calls of the query's plan nodes was seen."),
+				 errmsg("another extension replaces the functions that execute plan nodes"),
+				 errdetail("clocktiming could not count the calls of the query's plan nodes."),
 				 errhint("Switch that extension off in this session, or remove it from shared_preload_libraries.")));
 }

@@ -65,8 +65,8 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("cannot execute %s in a query that is measured",
 						get_func_name(object_id)),
-				 errdetail("Advisory locks of the session are not rolled back."),
-				 errhint("Those of the transaction, such as by pg_advisory_xact_lock, are.")));
+				 errdetail("Session-level advisory locks are not rolled back."),
+				 errhint("Use transaction-level locks, such as pg_advisory_xact_lock(), which are rolled back.")));
 }
 
 void
@@ -133,7 +133,7 @@ guard_writes(void *arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("cannot measure a query that writes"),
-				 errdetail("A function in it has written something, or has asked for a transaction ID.")));
+				 errdetail("A function in the query has written data or requested a transaction ID.")));
 }
 
 void

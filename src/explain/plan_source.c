@@ -31,7 +31,7 @@
 #include "explain/plan_source.h"
 
 #define ALLOW_WRITES_HINT \
-	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
+	"allow_writes => true executes the statement and rolls each execution back. Changes of sequences and effects outside of the database are not rolled back."
 
 typedef struct Planning
 {
@@ -343,7 +343,7 @@ plan_prepared(Planning *planning, const ExecuteStmt *execute)
 	if (!source->fixed_result)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a prepared statement whose result may change its columns")));
+				 errmsg("cannot measure a prepared statement whose result columns may change")));
 	planning->query->source_text = source_text;
 
 	callback.previous = error_context_stack;
@@ -370,7 +370,7 @@ plan_create(Planning *planning, CreateTableAsStmt *create)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
 				 errmsg("relation \"%s\" already exists", create->into->rel->relname),
-				 errdetail("With IF NOT EXISTS there is nothing to measure.")));
+				 errdetail("With IF NOT EXISTS, the statement does not execute its query.")));
 
 	if (query->commandType == CMD_UTILITY)
 	{
@@ -412,7 +412,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure REFRESH MATERIALIZED VIEW CONCURRENTLY"),
-				 errdetail("Only the view's query can be measured, not how its rows are compared with the view's."),
+				 errdetail("Only the view's query can be measured, not the comparison of its rows with the view's rows."),
 				 errhint("Leave CONCURRENTLY out.")));
 
 	relation = table_open(RangeVarGetRelidExtended(refresh->relation, AccessShareLock, 0,
@@ -451,7 +451,7 @@ plan_it(void *arg)
 	check_statement(planning, raw);
 	if (IsA(raw->stmt, ExecuteStmt))
 	{
-		refuse_params(planning, "EXECUTE", "Give the values as EXECUTE takes them: EXECUTE name(42, 'abc').");
+		refuse_params(planning, "EXECUTE", "Give the values in parentheses after the statement's name: EXECUTE name(42, 'abc').");
 		plan_prepared(planning, castNode(ExecuteStmt, raw->stmt));
 		return;
 	}

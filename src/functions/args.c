@@ -141,7 +141,7 @@ arg_rate(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rate must be between 0.001 and 1000000 a second"),
 				 errdetail("The rate given is %g a second.", rate),
-				 errhint("200 a second take about one percent of a CPU; without a rate, the clock is read all the time.")));
+				 errhint("A rate of 200 a second uses about one percent of a CPU; without a rate, the clock is read all the time.")));
 	return rate;
 }
 
@@ -155,7 +155,7 @@ arg_cutoff(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cutoff must be between 0 and 100 percent"),
 				 errdetail("The cutoff given is %g.", cutoff),
-				 errhint("With 99.99, durations are listed until 99.99 percent of all are reached.")));
+				 errhint("With 99.99, durations are listed until the list covers 99.99 percent of all durations.")));
 	return cutoff;
 }
 

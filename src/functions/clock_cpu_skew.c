@@ -37,14 +37,14 @@ warn_of_findings(const Skew *skew)
 	if (skew->warps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards between CPUs", source->name),
-				 errdetail("Warps: %lld, the largest of %.0f ns, between CPU %d and %d of %d others.",
+				 errdetail("Warps: %lld, the largest of %.0f ns, between CPU %d and %d of the %d other CPUs.",
 						   (long long) skew->warps, skew->warp_max * skew->tick_ns, first->cpu,
 						   warped,
 						   skew->ncpus - 1)));
 	if (unknown > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
-				 errdetail("It did not advance while it was compared between CPU %d and %d of %d others: their offset is not known.",
+				 errdetail("It did not advance during the comparison of CPU %d with %d of the %d other CPUs, so their offsets are not known.",
 						   first->cpu, unknown, skew->ncpus - 1),
 				 source->kind == CLOCK_COARSE ?
 				 errhint("It advances by %g ms at a time: a longer duration might help.",
@@ -53,7 +53,7 @@ warn_of_findings(const Skew *skew)
 			 clock_source_slack_ns(source))
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
-				 errdetail("It gave the same reading up to %lld times in a row after the first.",
+				 errdetail("Up to %lld readings in a row were equal to the previous reading.",
 						   (long long) longest_stall)));
 	for (int i = 1; i < skew->ncpus; i++)
 	{
@@ -61,7 +61,7 @@ warn_of_findings(const Skew *skew)
 			ereport(WARNING,
 					(errmsg("the offset of clock source \"%s\" on CPU %d changed",
 							source->name, skew->cpus[i].cpu),
-					 errdetail("No single offset explains all readings; the bounds contain all that it has been.")));
+					 errdetail("No constant offset explains all readings; the bounds contain every value that the offset had.")));
 	}
 }
 
@@ -82,7 +82,7 @@ get_source(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clock source \"%s\" cannot be compared between CPUs",
 						source->name),
-				 errdetail("It counts CPU time, each process its own.")));
+				 errdetail("It counts the CPU time of each process separately.")));
 	return source;
 }
 

@@ -33,7 +33,7 @@ warn_of_steps(const ClockSource *source, const ClockReference *reference,
 				(errmsg(message, source->name),
 				 errdetail("%s: %lld, the largest of %.0f ns.", kind, (long long) steps->count, steps->max_ns),
 				 strcmp(reference->name, REFERENCE_BY_DEFAULT) == 0 ? 0 :
-				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
+				 errhint("The reference may be wrong: compare \"%s\" with %s.",
 						 reference->name, REFERENCE_BY_DEFAULT)));
 }
 
@@ -74,7 +74,7 @@ clock_drift(PG_FUNCTION_ARGS)
 				  "clock source \"%s\" fell behind the reference clock", "Lags");
 	if (isnan(drift.rate_ppm))
 		ereport(WARNING,
-				(errmsg("no drift of clock source \"%s\" can be told", source->name),
+				(errmsg("could not determine the drift of clock source \"%s\"", source->name),
 				 errdetail("The reference \"%s\" did not advance.", reference.name)));
 	return row_result(&row);
 }

@@ -63,7 +63,7 @@ get_runs(int runs, ExplainMethod method)
 				 errmsg("runs can be given with method sampling only"),
 				 errdetail("Method %s executes the query several times by itself.",
 						   explain_methods[method]),
-				 errhint("Leave runs out, or the method.")));
+				 errhint("Leave out either runs or method.")));
 	return runs;
 }
 

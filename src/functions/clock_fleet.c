@@ -131,7 +131,7 @@ internal_clock_outlier_limits(PG_FUNCTION_ARGS)
 		if (comparisons < n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("comparisons must not be fewer than the figures")));
+					 errmsg("comparisons must be at least the number of figures")));
 		if (comparisons > 0)
 			limits = outlier_limits(x, n, outside / comparisons, tolerance);
 	}

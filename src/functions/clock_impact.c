@@ -38,7 +38,7 @@ cost_of_a_call(const PlanRounds *rounds, int mode)
 	if (isnan(overhead_ms.value))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the server was too busy to measure it")));
+				 errmsg("the server was too busy to measure the cost of counting and timing")));
 	/* noise may make the overhead negative */
 	return (Estimate)
 	{

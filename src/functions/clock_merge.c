@@ -180,10 +180,10 @@ add_sample(MergeState *state, const ClockSample *sample)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot merge samples of different clocks"),
-				 errdetail("One is of \"%s\" reading %s, another of \"%s\" reading %s.",
+				 errdetail("One sample is of \"%s\", which reads %s; another is of \"%s\", which reads %s.",
 						   state->sample.source, state->sample.clock,
 						   sample->source, sample->clock),
-				 errhint("Merge each clock apart: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
+				 errhint("Merge the samples of each clock separately: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
 	if (state->flat != NULL)
 		pfree(state->flat);
 	state->flat = NULL;

@@ -69,11 +69,11 @@ static const Metric metric_reading = {"pg_clock_reading_seconds", "gauge", "sour
 static const Metric metric_cold_reading = {"pg_clock_cold_reading_seconds", "gauge", "source",
 "cost of the first reading after a sleep, in the latest interval"};
 static const Metric metric_backward_steps = {"pg_clock_backward_steps_total", "counter", "source",
-"readings below the previous reading, since the server started"};
+"readings smaller than the previous reading, since the server started"};
 static const Metric metric_warps = {"pg_clock_warps_total", "counter", "source",
 "jumps of the clock ahead of the reference clock, since the server started"};
 static const Metric metric_lags = {"pg_clock_lags_total", "counter", "source",
-"times that the clock fell behind the reference clock, since the server started"};
+"number of times that the clock fell behind the reference clock, since the server started"};
 static const Metric metric_gaps = {"pg_clock_gaps_total", "counter", "source",
 "gaps between readings while the process or the virtual machine was off the CPU, since the server started"};
 static const Metric metric_rate_error = {"pg_clock_rate_error_ratio", "gauge", "",
@@ -87,7 +87,7 @@ static const Metric metric_stolen = {"pg_clock_stolen_ratio", "gauge", "",
 static const Metric metric_sync_status = {"pg_clock_sync_status", "gauge", "",
 "1 if the clock of the kernel is synchronised, else 0"};
 static const Metric metric_sync_error = {"pg_clock_sync_error_seconds", "gauge", "",
-"bound of the error of the clock of the kernel"};
+"upper bound of the error of the clock of the kernel"};
 static const Metric metric_sync_offset = {"pg_clock_sync_offset_seconds", "gauge", "",
 "offset of the clock of the kernel from its time server"};
 static const Metric metric_events = {"pg_clock_events_total", "counter", "what",
@@ -95,7 +95,7 @@ static const Metric metric_events = {"pg_clock_events_total", "counter", "what",
 static const Metric metric_event_active = {"pg_clock_event_active", "gauge", "what",
 "1 while an event of the clock is active, else 0"};
 static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity",
-"1 for the severity of a check of clock_advice according to the watched clock, 0 for the other severities"};
+"1 if the check of clock_advice, based on the watched clock, has this severity, else 0"};
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
 "time of a plan node in all executions, without the nodes below it, for the ten nodes with the longest times"};
 
@@ -108,7 +108,7 @@ static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_second
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
 "statements of clients in clock_running"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
-"time since the start of the longest running of these statements, with the type of its innermost active plan node"};
+"time since the start of the longest running statement of clients in clock_running, with the type of its innermost active plan node"};
 
 /* Returns whether a name can be converted to UTF-8. */
 static bool

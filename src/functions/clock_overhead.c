@@ -252,7 +252,7 @@ get_timing_clock_sources(ArrayType *array)
 #ifndef SERVER_HAS_TIMING_CLOCK_SOURCE
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("this server cannot choose the clock that it times with"),
+			 errmsg("the clock for timing cannot be chosen on this server"),
 			 errdetail("PostgreSQL 19 and later have the setting timing_clock_source."),
 			 errhint("Leave clock_sources out.")));
 #endif
@@ -261,7 +261,7 @@ get_timing_clock_sources(ArrayType *array)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clock_sources must not be empty"),
-				 errhint("Leave it out for the clock that is set.")));
+				 errhint("Leave clock_sources out to use the current clock.")));
 	for (int i = 0; i < n; i++)
 	{
 		if (nulls[i])

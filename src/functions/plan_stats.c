@@ -278,7 +278,7 @@ sums_of(ArrayType *array)
 		ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("these are no sums that internal_clock_node_sums() has returned")));
+				 errmsg("the sums were not returned by internal_clock_node_sums()")));
 	return (WeightedSums)
 	{
 		x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
@@ -323,6 +323,6 @@ internal_clock_check_changes(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("there is no snapshot of that time or before"),
-				 errhint("SELECT clock_stats_snapshot() takes one; compare with it later.")));
+				 errhint("Take a snapshot with SELECT clock_stats_snapshot(), and compare with it later.")));
 	PG_RETURN_VOID();
 }

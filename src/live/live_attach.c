@@ -470,7 +470,7 @@ live_init(void)
 {
 	DefineCustomIntVariable("clocktiming.live_after",
 							gettext_noop("Duration after which a running statement is shown in clock_running."),
-							gettext_noop("Statements that are expected to take longer are shown from their start if that adds at most clocktiming.max_overhead."),
+							gettext_noop("Statements that are expected to take longer are shown from their start, unless counting their rows adds more than clocktiming.max_overhead."),
 							&live_after_ms, 1000, 0, 3600000,
 							PGC_SUSET, GUC_UNIT_MS, NULL, assign_live_after, NULL);
 	DefineCustomBoolVariable("clocktiming.live",
@@ -486,7 +486,7 @@ live_init(void)
 							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
 							 NULL, assign_late_only, NULL);
 	DefineCustomIntVariable("clocktiming.live_interval",
-							"For tests: time between two publications of a statement; 0 times all calls, and publishes each.",
+							"For tests: time between two publications of a statement; with 0, every call is timed and published.",
 							NULL,
 							&live_interval_ms, 50, 0, 10000,
 							PGC_SUSET,

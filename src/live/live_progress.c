@@ -438,9 +438,9 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	if (walk.reason == NULL &&
 		(timed_cost <= 0 || done_ns <= 0 ||
 		 (header->late && header->as_of - header->since < LEAST_COUNTED)))
-		walk.reason = gettext_noop("too little is done");
+		walk.reason = gettext_noop("too little of the plan is done");
 	else if (walk.reason == NULL && left_ns <= 0)
-		walk.reason = gettext_noop("the plan is done but for its last rows");
+		walk.reason = gettext_noop("only the last rows of the plan remain");
 	progress.reason = walk.reason;
 	if (progress.reason != NULL)
 		return progress;
@@ -450,7 +450,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{
-		progress.reason = gettext_noop("a node is called for longer than expected");
+		progress.reason = gettext_noop("a call of a node takes longer than expected");
 		return progress;
 	}
 	progress.remaining_ns = left_ns - age_ns;

@@ -409,7 +409,7 @@ plan_draw_init(void)
 							 &max_overhead_percent, 1, 0.01, 100,
 							 PGC_SUSET, 0, NULL, assign_max_overhead, NULL);
 	DefineCustomBoolVariable("clocktiming.track_everything",
-							 "For tests: has every execution timed, whatever that costs.",
+							 "For tests: times every execution, regardless of the overhead.",
 							 NULL,
 							 &track_everything, false,
 							 PGC_SUSET,

@@ -30,7 +30,7 @@
 
 static const char *const hints[WATCH_WHATS] = {
 	[WATCH_KERNEL_SOURCE] = gettext_noop("See the kernel log for the reason, and clock_advice() for what to do."),
-	[WATCH_SOURCE] = gettext_noop("EXPLAIN ANALYZE reads another clock since then."),
+	[WATCH_SOURCE] = gettext_noop("EXPLAIN ANALYZE has read another clock since then."),
 	[WATCH_COST] = gettext_noop("See clock_advice() for what to do, and clock_impact() for what timing costs now."),
 	[WATCH_RATE] = gettext_noop("Measured times are wrong by this rate; compare clocks with clock_drift()."),
 	[WATCH_BACKWARD] = gettext_noop("Times measured in this period are unreliable; see clock_cpu_skew()."),
@@ -40,7 +40,7 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_MACHINE] = gettext_noop("Times from before and after may not be comparable."),
 	[WATCH_RESUME] = gettext_noop("The times of queries that were running do not include the suspension."),
 	[WATCH_SYNC] = gettext_noop("Check whether chronyd, ntpd or systemd-timesyncd is running."),
-	[WATCH_STOLEN] = gettext_noop("The hypervisor gives CPU time of this machine to other guests."),
+	[WATCH_STOLEN] = gettext_noop("The hypervisor gives CPU time of this virtual machine to other virtual machines."),
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
@@ -131,8 +131,8 @@ watch_judge_time(void)
 		latest_step[i] += latest_step[i] != 0 ? set_us : 0;
 	report_event(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)),
 				 pstrdup(timestamptz_to_str(now)),
-				 psprintf("set %s by %.1f s, %s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
-						  same_start ? "against CLOCK_BOOTTIME" : "or more, as the history ends later"));
+				 psprintf("set %s by %.1f s%s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
+						  same_start ? " relative to CLOCK_BOOTTIME" : " or more, because the history ends at a later time"));
 	watch_end_event(WATCH_TIME, now);
 }
 
@@ -183,7 +183,7 @@ watch_judge_machine(TimestampTz now)
 			is = psprintf("boot %s", or_unknown(after.boot_id));
 		}
 		report_event(WATCH_MACHINE, now, was, is,
-					 restarted ? "the machine has another boot id" : "the machine was not restarted");
+					 restarted ? "the machine's boot ID has changed" : "the machine was not restarted");
 		watch_end_event(WATCH_MACHINE, now);
 	}
 	if (strcmp(before.reads, after.reads) != 0)
@@ -213,7 +213,7 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 		report_event(WATCH_COST,
 					 found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
 					 psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
-					 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
+					 psprintf("the cheapest readings of an interval cost %.2f times as much as before", change.after / change.before));
 }
 
 static void
@@ -266,9 +266,9 @@ void
 watch_judge_observation(const WatchObservation *observed)
 {
 	judge_rate(observed);
-	judge_step(WATCH_BACKWARD, &observed->backward, "a reading was below the one before");
-	judge_step(WATCH_WARP, &observed->warp, "CLOCK_MONOTONIC_RAW advanced less");
-	judge_step(WATCH_LAG, &observed->lag, "CLOCK_MONOTONIC_RAW advanced more");
+	judge_step(WATCH_BACKWARD, &observed->backward, "a reading was smaller than the previous reading");
+	judge_step(WATCH_WARP, &observed->warp, "CLOCK_MONOTONIC_RAW advanced less than the clock");
+	judge_step(WATCH_LAG, &observed->lag, "CLOCK_MONOTONIC_RAW advanced more than the clock");
 }
 
 static void

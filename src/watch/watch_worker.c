@@ -84,7 +84,7 @@ watch_register(void)
 	if (watch_lacks_slot)
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("clocktiming does not watch the clocks because there is no slot for its worker"),
+				 errmsg("clocktiming does not watch the clocks because no background worker slot is free"),
 				 errhint("Raise max_worker_processes, and restart the server.")));
 }
 

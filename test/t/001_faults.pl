@@ -208,7 +208,7 @@ foreach my $first (2, 100, 50000)
 		"$what: nearly all readings are in the stall");
 	like(
 		$warnings,
-		qr/WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to $row->{longest_stall} times in a row/,
+		qr/WARNING:  clock source "system" stood still\nDETAIL:  Up to $row->{longest_stall} readings in a row were equal to the previous reading\./,
 		"$what: warning");
 	unlike($warnings, qr/runs too/, "$what: no warning of a slow clock");
 	is($row->{backward_steps}, 0, "$what: no step back");

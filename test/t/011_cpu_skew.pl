@@ -255,7 +255,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 		}
 		like(
 			$warnings,
-			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of $#cpus others\.\n\z/,
+			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of the $#cpus other CPUs\.\n\z/,
 			"$ns ns on CPU $cpu: warning") if $found;
 		# Smaller offsets may not be found: other processes may use a CPU, so that round trips take
 		# long.
@@ -312,7 +312,7 @@ foreach my $ns (0, 1000000)
 
 	like(
 		$result->{err},
-		qr/^WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to \d+ times in a row after the first\.$/m,
+		qr/^WARNING:  clock source "system" stood still\nDETAIL:  Up to \d+ readings in a row were equal to the previous reading\.$/m,
 		"$what: warning");
 	unlike($result->{err}, qr/changed|not known/, "$what: no other warning");
 	my $stalls = 0;
@@ -342,7 +342,7 @@ foreach my $at (0, 1000000007)
 	unfreeze();
 	is( $warnings,
 		qq{WARNING:  clock source "system" stood still\n}
-		  . "DETAIL:  It did not advance while it was compared between CPU $cpus[0] and $#cpus of $#cpus others: their offset is not known.\n",
+		  . "DETAIL:  It did not advance during the comparison of CPU $cpus[0] with $#cpus of the $#cpus other CPUs, so their offsets are not known.\n",
 		"$what: warning");
 	shift @rows;
 	foreach my $row (@rows)

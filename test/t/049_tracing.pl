@@ -107,7 +107,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	my $session = ClockSession->new($node);
 	# Each row of the scan takes 10 ms, because an estimate of a short time may be 0.
 	my $explain = 'EXPLAIN (ANALYZE, COSTS off) SELECT count(*) FROM (SELECT FROM a WHERE i <= 3 AND pg_sleep(0.01) IS NOT NULL OFFSET 0) AS q';
-	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
+	my $replaced = qr/^WARNING:  times of plan nodes are measured by the server, not estimated by sampling\nDETAIL:  Another extension replaces the functions that execute plan nodes\.$/m;
 
 	$session->query('SET node_tracer.mode = own');
 	my $result = $session->query($explain);

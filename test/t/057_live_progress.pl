@@ -64,7 +64,7 @@ my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interv
 my $at = q{CASE WHEN i = 50000 THEN pg_sleep(0.3)::text WHEN i = 55000 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN progress() END};
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'remaining time of a scan');
 (my $soon = $at) =~ s/60000/54000/;
-is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little is done', 'remaining time just after the counters began');
+is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little of the plan is done', 'remaining time just after the counters began');
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
