@@ -87,7 +87,7 @@ COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
 COMMENT ON COLUMN clock_running.busiest IS
     'true for one node of each plan: the running node with the largest self_ms, except Gather and '
-    'Gather Merge; if there is none, any node with the largest self_ms';
+    'Gather Merge; if there is none, the node with the largest self_ms';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
     'number of calls of the node, in all processes; null if they are not counted';
