@@ -1974,8 +1974,6 @@ AS $body$
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
            pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
-           -- A node may have the largest share if its upper limit is not below the lower limit of
-           -- any other node.
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN n = 0
                     THEN pg_catalog.concat(
@@ -1984,6 +1982,8 @@ AS $body$
                                               ELSE 0 END), ' ms',
                         CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
                              THEN ' (leader)' END) END,
+               -- A node may take the most time if the upper limit of its share (share plus margin)
+               -- is not below the lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
@@ -2002,7 +2002,8 @@ AS $body$
            NULL::numeric, NULL::numeric
     FROM (SELECT e, x, t.i - 1 AS n,
                  (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
-                 -- excludes nodes that were never executed
+                 -- At least 1e-4, so that a node that was never executed, whose share is 0, does
+                 -- not get the note "may take the most time".
                  greatest(pg_catalog.max((x ->> 'share_percent')::float8
                      - (x ->> 'share_margin_percent')::float8) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,

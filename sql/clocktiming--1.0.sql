@@ -51,7 +51,7 @@ CREATE TYPE clock_sample (
     STORAGE        = extended
 );
 COMMENT ON TYPE clock_sample IS
-    'a run of a clock: exact durations in ticks with their counts, and findings';
+    'a run of a clock: durations in ticks, each with its count, and faults of the clock';
 
 -- Both casts use the text form of a sample, which is a JSON object.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;

@@ -29,9 +29,9 @@
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
-	[WATCH_KERNEL_SOURCE] = gettext_noop("See the kernel log for the reason, and clock_advice() for what to do."),
+	[WATCH_KERNEL_SOURCE] = gettext_noop("The kernel log contains the reason; clock_advice() recommends actions."),
 	[WATCH_SOURCE] = gettext_noop("EXPLAIN ANALYZE has read another clock since then."),
-	[WATCH_COST] = gettext_noop("See clock_advice() for what to do, and clock_impact() for what timing costs now."),
+	[WATCH_COST] = gettext_noop("clock_advice() recommends actions, and clock_impact() shows the cost of timing."),
 	[WATCH_RATE] = gettext_noop("Measured times are wrong by this rate; compare clocks with clock_drift()."),
 	[WATCH_BACKWARD] = gettext_noop("Times measured in this period are unreliable; see clock_cpu_skew()."),
 	[WATCH_WARP] = gettext_noop("Times measured in this period are unreliable; see clock_trust()."),
