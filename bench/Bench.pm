@@ -98,7 +98,7 @@ sub median
 	return @sorted ? ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2 : undef;
 }
 
-# Returns the mean of the fastest third.
+# Returns the mean of the lowest third of the values.
 sub low_mean
 {
 	my @sorted = sort { $a <=> $b } @_;
@@ -131,8 +131,9 @@ sub median_interval
 	return $rank > 0 ? @sorted[ $rank - 1, @sorted - $rank ] : (undef, undef);
 }
 
-# Returns by how many percent a statistic of the values exceeds that of the base.  If $statistic is
-# undef, both lists have a value per round, and the statistic is the median of their ratios.
+# Returns the difference between a statistic of the values and the same statistic of the base, in
+# percent of the latter.  If $statistic is undef, both lists have one value per round, and the result
+# is the median of the rounds' ratios of value to base, minus 1, in percent.
 sub above
 {
 	my ($statistic, $values, $base) = @_;
@@ -149,7 +150,7 @@ sub above
 	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
 }
 
-# Returns the noise of above(), in percent: the result of above() for the values of even rounds,
+# Returns the noise of above(), in percent: the result of above() if the values of even rounds are
 # compared with the values of odd rounds of the same list.  Without noise, the result would be 0.
 sub floor_of
 {
@@ -168,6 +169,7 @@ sub number
 	return defined $value && $value =~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/i ? $value + 0 : undef;
 }
 
+# Formats a number.  Returns a dash of the same width if the number is undefined.
 sub show
 {
 	my ($format, $value) = @_;
@@ -183,7 +185,7 @@ sub show
 #   name, group, text
 #   set        settings for the query's session
 #   shape      nodes that its plan must have
-#   alone      nodes of the plan that are also measured as a query of their own
+#   alone      nodes of the plan that are also measured as separate queries
 #   writes     true if it modifies tables
 #   parallel   true if it is executed by parallel workers
 #   outside    true if some of its time is not spent in a plan node

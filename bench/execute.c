@@ -3,7 +3,7 @@
  *
  * bench_execute() executes a statement with given instrument_options and discards its rows.
  * bench_apart() executes a statement that calls bench_execute() or clock_explain(), with stack and
- * memory contexts at random addresses.  This averages out their effect on the compared times.
+ * memory contexts at random addresses.  This averages out the effect of addresses on the times.
  * bench_keep_heap() makes malloc() keep its memory.
  *
  * bench/Bench.pm builds this library.  It compiles the extension's files that execute plans into
