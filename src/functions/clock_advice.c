@@ -172,13 +172,13 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 		advise_nothing(advice, "the server may run on one CPU only");
 		return;
 	}
-	advice->evidence = psprintf("%d CPUs; CPU %d differs most, by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
+	advice->evidence = psprintf("%d CPUs; largest offset that of CPU %d, between %+.0f and %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,
 								clock_source_reads(skew->source), skew->reading_ns, skew->warps);
 	if (!wrong)
-		advise_nothing(advice, "the CPUs' clocks differ by less than the cost of a reading");
+		advise_nothing(advice, "the CPUs' clocks agree, as far as can be measured");
 	else
 		advise(advice, WORTH_WARNING, "the CPUs' clocks differ by more than the cost of a reading", NULL,
 			   "install firmware that synchronizes the processors' counters, or select a kernel clock source that does not use them",
@@ -229,7 +229,7 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 		advice->evidence = facts->clocks[RDTSC].why_not;
 		return;
 	}
-	advice->evidence = psprintf("calibrated %.3f kHz, uncertainty at most %.1f ppm",
+	advice->evidence = psprintf("%.3f kHz, uncertainty at most %.1f ppm",
 								calibrated_tsc_frequency()->calibrated_hz / 1e3,
 								calibrated_tsc_frequency()->calibrated_bound_ppm);
 	stated = add_frequency(advice, "CPUID", tsc_cpuid()->cpuid_hz, 0);
