@@ -9,13 +9,13 @@ SET clocktiming.progress_interval = 0;
 SELECT check_name, ok FROM clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity',
     max_drift_ppm => 1e5, max_lost_percent => 100,
                           duration => 0.1);
--- thresholds that none can meet
+-- thresholds that no machine can meet
 SELECT check_name, ok FROM clock_check(0.01, 0, 'infinity', 'infinity', 'infinity') WHERE NOT ok;
 SELECT check_name, ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL
     AS has_detail
 FROM clock_check(0.1, 1e6, 'infinity', 1e5, 100);
 
--- the criteria of clock_advice() if no threshold is given; a busy machine fails none
+-- without arguments, the thresholds are those of clock_advice(); gaps has none
 SELECT check_name, threshold IS NOT NULL AS has_threshold, unit FROM clock_check(0.1);
 
 SELECT check_name, severity IN ('ok', 'notice', 'warning') AS severity, finding <> '' AS finding,
@@ -23,7 +23,7 @@ SELECT check_name, severity IN ('ok', 'notice', 'warning') AS severity, finding 
 FROM clock_advice(0.1)
 ORDER BY check_name <> 'overall', check_name COLLATE "C";
 
--- refused
+-- invalid arguments
 SELECT clock_check(max_cost_ns => -1);
 SELECT clock_check(max_skew_ns => 'NaN');
 SELECT clock_check(max_lost_percent => '-infinity');

@@ -1,8 +1,8 @@
--- clock_compare(), its plot, and that of a histogram: fixed data and errors. The comparison with
--- ministat is in test/t.
+-- clock_compare() and clock_histogram(), with their plots: fixed data and errors. The comparison
+-- with ministat is in test/t.
 \set VERBOSITY default
 \set SHOW_CONTEXT never
--- twelve digits are the same on every platform
+-- prints twelve digits, which are the same on every platform
 SET extra_float_digits = -3;
 
 CREATE TABLE figures (name text PRIMARY KEY, a float8[], b float8[]);
@@ -20,25 +20,25 @@ INSERT INTO figures VALUES
 
 SELECT name, data, n, min, max, median, mean, stddev
 FROM figures, clock_compare(a, b) ORDER BY name COLLATE "C", data;
--- by ranks
+-- the method rank, which is the default
 SELECT name, difference, difference_margin, difference_percent, verdict, p_value
 FROM figures, clock_compare(a, b) WHERE data = 'b' ORDER BY name COLLATE "C";
 SELECT name, difference_low, difference_high, difference_margin_percent, pooled_stddev
 FROM figures, clock_compare(a, b) WHERE data = 'b' ORDER BY name COLLATE "C";
--- one value out of ten hides the difference from a t test, but not from ranks
+-- one outlier among ten values hides the difference from a t test, but not from a rank test
 SELECT method, difference, difference_low, difference_high, verdict
 FROM unnest('{rank, student, welch}'::text[]) AS method,
      clock_compare('{22.1, 22.2, 22.3, 22.4, 22.5, 80, 22.6, 22.7, 22.8, 22.9}'::float8[],
                    '{18.1, 18.2, 18.3, 18.4, 18.5, 18.6, 18.7, 18.8, 95, 18.9}', method)
                        WHERE data = 'b';
--- Student's
+-- Student's t test
 SELECT name, difference, difference_margin, difference_percent, difference_margin_percent,
     pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b, 'student') WHERE data = 'b' ORDER BY name COLLATE "C";
--- Welch's
+-- Welch's t test
 SELECT name, difference, difference_margin, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b, method => 'Welch') WHERE data = 'b' ORDER BY name COLLATE "C";
--- the first data set is compared with nothing
+-- the row of the first data set has no comparison
 SELECT DISTINCT difference, difference_margin, difference_percent, verdict, p_value, difference_low,
     difference_high,
     difference_margin_percent, pooled_stddev
@@ -55,7 +55,7 @@ FROM figures, unnest('{rank, student, welch}'::text[]) AS method,
      clock_compare(a, b, method) AS x, clock_compare(b, a, method) AS y
 WHERE x.data = 'b' AND y.data = 'b' GROUP BY method ORDER BY method;
 
--- any confidence: the margin grows with it, and the verdict is that of p
+-- any confidence level: the margin grows with it, and the verdict agrees with the p-value
 SELECT confidence, difference_margin, difference_margin > lag(difference_margin) OVER w AS grows,
        (verdict ~ 'er$') = (p_value < 1 - confidence / 100) AS agrees, verdict
 FROM figures,
@@ -67,14 +67,14 @@ SELECT confidence, difference_low, difference_high, verdict
 FROM figures, unnest('{50, 80, 90, 95, 99, 99.99, 99.999999}'::numeric[])
     WITH ORDINALITY AS c(confidence, i), clock_compare(a, b, confidence => confidence)
 WHERE name = 'stairs' AND data = 'b' ORDER BY i;
--- p at the limit
+-- confidence levels between which the verdict changes
 SELECT method, confidence, p_value, c.verdict
 FROM figures, (VALUES ('student', 93.41), ('student', 93.42), ('rank', 88.94), ('rank', 88.95))
     AS l(method, confidence),
      clock_compare(a, b, method, confidence) AS c WHERE name = 'stairs' AND data = 'b' ORDER BY 1,
          2;
 
--- the signature to which a call is resolved
+-- calls that resolve to different signatures of the function
 SELECT verdict FROM clock_compare(ARRAY[1.0, 2.0], ARRAY[1.5, 4, 8]) WHERE data = 'b';
 SELECT verdict FROM clock_compare(ARRAY[1, 2], ARRAY[3, 4]) WHERE data = 'b';
 SELECT verdict FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 'rank', 60) WHERE data = 'b';
@@ -85,16 +85,16 @@ SELECT source, n FROM clock_compare('{system}', 0.01);
 SELECT source, n FROM clock_compare('{system}', 0.01, 'student', 99);
 SELECT source, n FROM clock_compare(sources => '{system}', duration => 0.01, method => 'welch');
 SELECT source, n FROM clock_compare(ARRAY['system'], 0.01);
--- ambiguous calls, for which versions have different messages
+-- ambiguous calls, whose error messages differ between versions of PostgreSQL
 \set VERBOSITY sqlstate
 SELECT count(*) FROM clock_compare('{1, 2}', '{3, 4}');
 SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
 \set VERBOSITY default
--- order does not matter, nor do the bounds of an array
+-- neither the order of the values nor the bounds of the array matter
 SELECT DISTINCT difference FROM clock_compare('[5:7]={3, 1, 2}'::float8[], '{6, 4, 5}')
     WHERE data = 'b';
 
--- the plot
+-- plots of clock_compare()
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74)
     WHERE name = 'stairs';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60,
@@ -117,7 +117,7 @@ SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, 
     WHERE name = 'mean of 0';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60)
     WHERE name = 'large and small';
--- every value is shown, and a high stack is cut off
+-- a plot shows every value, but a symbol of a high stack stands for several values
 SELECT count(*) < 220 AS not_too_tall, max(length(line)) AS longest,
     min(line) FILTER (WHERE line LIKE '(%') AS says
 FROM clock_compare(array_fill(1::float8, '{5000}') || 2::float8, '{1, 2}', plot_width => 74),
@@ -127,7 +127,7 @@ FROM figures, clock_compare(a, b, 'student',
     99.99999999999999999999999999999999999999999999999999999999, 74),
      regexp_split_to_table(plot, '\n') AS line;
 
--- a histogram
+-- bars of clock_histogram()
 CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sample LANGUAGE sql
     AS $$
     SELECT ('{"version": 1,
@@ -151,7 +151,7 @@ SELECT * FROM clock_histogram(pg_temp.sample('{0}', '{1}'));
 SELECT count(*), max(length(bar)) AS longest FROM
     clock_histogram(pg_temp.sample('{1, 9000000000000000000}', '{4000000000000000000, 3}'));
 
--- stored runs: one figure each
+-- stored runs: the value of a run is its cost of a reading
 CREATE FUNCTION pg_temp.runs(costs float8[], source text DEFAULT 'made') RETURNS clock_sample[]
     LANGUAGE sql AS $$
     SELECT array_agg((pg_temp.sample('{1, 2}', '{3, 4}')::jsonb || jsonb_build_object('cost_ns',
@@ -184,10 +184,10 @@ SELECT line AS names
 FROM clock_compare('{system, getrusage, time, times, clock, realtime, gettimeofday}', 0.01,
     plot_width => 74),
      regexp_split_to_table(plot, '\n') WITH ORDINALITY AS p(line, i) WHERE i <= 7 ORDER BY i;
--- without a width there is none
+-- without plot_width there is no plot
 SELECT count(plot) AS plots FROM clock_compare('{system, time}', 0.01);
 
--- refused
+-- invalid arguments
 SELECT * FROM clock_compare('{nosuch}');
 SELECT * FROM clock_compare('{}');
 SELECT * FROM clock_compare('{system, NULL}');

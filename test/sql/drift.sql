@@ -1,4 +1,4 @@
--- Clocks compared with a reference: bad input, and the parts of real runs that are the same
+-- clock_drift() and clock_monitor(): bad input, and the parts of real runs that are the same
 -- everywhere. Other properties are tested in test/pgtap and test/t.
 CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql
     AS $$
@@ -12,7 +12,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
         detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    -- the sources known depend on the platform, the length of a tick on the kernel
+    -- the list of sources depends on the platform, and the length of a tick on the kernel
     RETURN QUERY SELECT t.state, regexp_replace(regexp_replace(v.line,
         '(sources are system, ).*, (.*, and |.*$)', '\1..., \2'),
                                                 'by \d+ ms', 'by ... ms')

@@ -1,4 +1,4 @@
--- Bad input: messages about the error and what would work, with the SQLSTATE.
+-- Bad input: the SQLSTATE, the message about the error, and a hint about valid input.
 \getenv inputdir PG_ABS_SRCDIR
 \set file :inputdir '/sql/try.psql'
 \i :file
@@ -98,7 +98,7 @@ SELECT c, t.said FROM unnest(ARRAY[
         '{"started_at": ""}', '{"started_at": 0}'
 ]) AS c, pg_temp.try(format('SELECT clock_summary(pg_temp.sample(%L))', c)) AS t
 WHERE t.said LIKE 'DETAIL%' OR t.state NOT IN ('22P02');
--- each view checks samples, and so does the aggregate
+-- the functions that read samples check them, and so does the aggregate
 SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_summary', 'clock_merge']) AS f,
     pg_temp.try(format($$SELECT %I(pg_temp.sample('{"counts": [1]}'))$$, f)) AS t;
 SELECT t.* FROM pg_temp.try('SELECT clock_histogram(ROW(1, 2)::clock_sample)') AS t;
@@ -106,11 +106,11 @@ SELECT t.* FROM pg_temp.try('SELECT clock_histogram(ROW(1, 2)::clock_sample)') A
 SELECT k, t.said FROM jsonb_object_keys(pg_temp.sample()::jsonb) AS k,
     pg_temp.try(format('SELECT (pg_temp.sample()::jsonb - %L)::clock_sample', k)) AS t
         WHERE t.said LIKE 'DETAIL%';
--- text that is no JSON object, or no valid one
+-- text that is no JSON object, or an object that is no valid sample
 SELECT v, t.* FROM unnest(ARRAY['', '{', '[]', '1', 'null', '"made"', '[{"version": 1}]', '{}',
     '{"version": 1}', '{"version": 3}']) AS v,
     pg_temp.try(format('SELECT %L::clock_sample', v)) AS t;
--- too large: text that is not parsed at all, names, CPUs, durations
+-- limits: length and nesting of the text, length of names, numbers of CPUs and of durations
 SELECT t.* FROM unnest(ARRAY[
     $$SELECT repeat(' ', 2097153)::clock_sample$$,
     $$SELECT repeat('[', 2000000)::clock_sample$$,

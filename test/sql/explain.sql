@@ -14,7 +14,7 @@ INSERT INTO explain_a SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
 INSERT INTO explain_b SELECT i, i % 10 FROM generate_series(1, 100) AS i;
 ANALYZE explain_a, explain_b;
 
--- the columns
+-- columns of clock_explain()
 SELECT a.attnum AS n, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
 FROM (SELECT unnest(proargnames) AS attname, unnest(proallargtypes) AS atttypid, unnest(proargmodes)
     AS mode,
@@ -28,13 +28,13 @@ CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling',
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint,
     "rows" bigint,
                calls bigint, note text, others text) LANGUAGE sql AS $$
-    -- which of the other columns are null, and their signs
+    -- "others" names the other columns whose values are not NULL and have the right sign
     SELECT node, depth, line, node_type, relation, loops, rows, calls,
         nullif(regexp_replace(regexp_replace(regexp_replace(note, '( \(leader\))?[:;]\n.*$', ''),
         '[-+]?[0-9.]+ ms', 'N ms'), '^(may take|takes) the most time(, )?', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
-                     -- isolated runs are not reconciled
+                     -- the method isolate may return negative self times
                      CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0
                          THEN 'self' END,
                      CASE WHEN share_percent BETWEEN 0 AND 100 AND share_margin_percent >= 0
@@ -66,7 +66,7 @@ SELECT * FROM
 SELECT * FROM
     pg_temp.rows('WITH c AS MATERIALIZED (SELECT k FROM explain_b) SELECT count(*) FROM c '
     'WHERE k < (SELECT max(k) FROM c)');
--- never executed: no times
+-- nodes that are never executed have no times
 SELECT * FROM
     pg_temp.rows('SELECT count(*) FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b '
     'JOIN explain_a AS a ON a.k = b.k');
@@ -86,13 +86,13 @@ CREATE TABLE "explain -> c" (i integer);
 SELECT line, relation FROM clock_explain('SELECT * FROM "explain -> c"');
 DROP TABLE "explain -> c";
 
--- only on request
+-- plain_ms, with verify => true
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1 WHERE false', verify => true);
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'full', verify => true);
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'isolate',
     verify => true);
 
--- in EXPLAIN's format: figures become N
+-- text in EXPLAIN's format, in which N replaces each figure
 CREATE FUNCTION pg_temp.lines(query text, method text DEFAULT 'sampling',
     verify boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -122,7 +122,7 @@ SELECT pg_temp.lines('SELECT * FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 
     'JOIN explain_a AS a ON a.k = b.k');
 \pset tuples_only off
 
--- EXPLAIN's keys, and clocktiming's
+-- keys of the JSON: those of EXPLAIN and those of clocktiming
 CREATE FUNCTION pg_temp.keys(plan jsonb, path text DEFAULT '') RETURNS TABLE (path_ text, keys text)
     LANGUAGE plpgsql AS $$
 DECLARE
@@ -189,7 +189,7 @@ SELECT q, t.* FROM unnest(ARRAY[
         'SELECT (',
     'SELECT 1 / 0', 'SELECT 1 / (i - 500) FROM explain_a'
 ]) AS q, pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
--- at the end of each method, not only in its first run
+-- an error in the last row of the query, with each method
 SELECT m, t.* FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     pg_temp.try(format($$SELECT count(*) FROM
         clock_explain_text('SELECT 1 / (i - 1000) FROM explain_a', method => %L)$$, m)) AS t;
@@ -218,7 +218,8 @@ SELECT q, t.* FROM unnest(ARRAY[
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, method => %L)', q, m)) AS t
 WHERE m = 'sampling' OR q = 'SELECT explain_write()' ORDER BY q COLLATE "C", m, said COLLATE "C";
 SELECT count(*) FROM explain_b;
--- so are functions that may write in a read-only transaction, at any nesting level or when planned
+-- Writes to temporary tables and advisory locks are refused, too, although a read-only transaction
+-- permits them: at any nesting level, and when the query is planned.
 CREATE TEMP TABLE explain_temp (i integer);
 CREATE FUNCTION explain_write_temp() RETURNS integer LANGUAGE sql
     AS 'INSERT INTO explain_temp VALUES (1) RETURNING i';
@@ -254,7 +255,7 @@ GROUP BY q HAVING count(*) FILTER (WHERE t.state = '25006' AND t.said ~ '^cannot
 SELECT count(*) FROM clock_explain('SELECT txid_current()');
 SELECT count(*) FROM clock_explain('SELECT count(pg_current_xact_id()) FROM explain_b',
     method => 'full');
--- (from 16 on the function itself refuses)
+-- (since PostgreSQL 16, lo_create() itself raises the error)
 SELECT DISTINCT state FROM
     pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT lo_create(0)')$$);
 -- the transaction has an ID already
@@ -262,7 +263,7 @@ BEGIN;
 INSERT INTO explain_temp VALUES (2);
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT explain_catch()')$$) AS t;
 ROLLBACK;
--- effects that are undone
+-- effects of functions that are undone
 LISTEN explain_channel;
 SET work_mem = '3MB';
 SELECT count(*) FROM clock_explain($$SELECT set_config('work_mem', '2MB', false),

@@ -8,7 +8,7 @@ SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent <=
            AS statistics, period_s > 0 AS period_s, period
 FROM clock_impact();
 
--- kinds of work that the server times, on all versions; there are no other bounds
+-- kinds of work that the server times on all versions; the column bound has three values only
 SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4)
     AS readings, operation_ns >= 0 AS cost
 FROM clock_impact(detail => true)
@@ -20,31 +20,31 @@ SELECT count(*) AS others FROM clock_impact(detail => true) WHERE bound NOT IN (
 SELECT count(*) AS silent FROM clock_impact(detail => true)
     WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 
--- settings in effect now
+-- settings that are on are in effect
 SET track_io_timing = on;
 SET track_wal_io_timing = on;
 SELECT setting, value, in_effect FROM clock_impact();
 RESET track_io_timing;
 RESET track_wal_io_timing;
 
--- between two snapshots
+-- the period between two snapshots of the statistics
 SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations
     FROM clock_impact(0.1);
 SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s
     FROM clock_impact(seconds => 0.1, detail => true)) AS d;
--- refused
+-- invalid arguments
 SELECT * FROM clock_impact(0.09);
 SELECT * FROM clock_impact(86401);
 SELECT * FROM clock_impact('NaN', true);
 SELECT * FROM clock_impact('infinity', true);
 
--- without counts of rows
+-- with track_counts off, the numbers of rows are unknown
 SET track_counts = off;
 SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact()
     WHERE setting LIKE 'auto_explain.%';
 RESET track_counts;
 
--- objects in search_path do not matter
+-- objects of the same names that come first in search_path are ignored
 CREATE SCHEMA shadow;
 CREATE VIEW shadow.pg_stat_database AS SELECT 1/0 AS blks_read;
 CREATE FUNCTION shadow.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
@@ -57,7 +57,7 @@ SET client_min_messages = warning;
 DROP SCHEMA shadow CASCADE;
 RESET client_min_messages;
 
--- it writes nothing
+-- clock_impact() works in read-only transactions
 BEGIN READ ONLY;
 SELECT count(*) FROM clock_impact();
 SELECT count(*) FROM clock_impact(0.1);

@@ -1,8 +1,8 @@
 --
--- Real runs, as far as their output is the same everywhere.  What is only true
--- of them, and not stable, is in test/pgtap.
+-- Real runs: the parts of their output that are the same everywhere.  Other
+-- properties are tested in test/pgtap.
 --
--- a word for each way of calling
+-- each way to call the functions
 SELECT count(*) BETWEEN 1 AND 64 AS ok FROM clock_histogram('system', 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(source => 'system', duration => 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(duration => 0.01);
@@ -22,7 +22,7 @@ SELECT count(*) > 1 AS ok FROM (SELECT clock_histogram('system', 0.001, 99.99)) 
 SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system',
     0.001 + g * 0) AS s;
 
--- the default source is what EXPLAIN ANALYZE reads
+-- the default source is the clock that EXPLAIN ANALYZE reads
 SELECT s.source, s.clock = c.clock AS same_clock, c.used_for
 FROM clock_summary(duration => 0.001) AS s JOIN clock_sources AS c USING (source);
 
@@ -36,13 +36,13 @@ SELECT count(*) FROM kept, unnest(several) AS s, LATERAL (SELECT sum(count) AS n
     FROM clock_histogram(s)) h
 WHERE n = (clock_summary(s)).readings;
 SELECT count(*) FROM kept WHERE sample::jsonb ->> 'source' = 'system';
--- a copy by text is the same sample
+-- a sample is unchanged by a conversion to text and back
 SELECT bool_and(sample::text::clock_sample::text = sample::text) AS same FROM kept
     WHERE sample IS NOT NULL;
 SELECT bool_and(clock_summary(sample::text::clock_sample) = clock_summary(sample)) AS same FROM kept
     WHERE sample IS NOT NULL;
 
--- no report before it is due; every interval when it is due
+-- no reports of progress: they are turned off, or the run is shorter than the interval
 SET clocktiming.progress_interval = 0;
 SELECT source FROM clock_summary('system', 0.05);
 RESET clocktiming.progress_interval;
@@ -56,7 +56,7 @@ SELECT count(*) FROM clock_sources
 WHERE available = (reason IS NULL) AND available = (frequency_hz IS NOT NULL)
   AND available = (clock IS NOT NULL) AND available = (resolution_ns IS NOT NULL)
       AND description IS NOT NULL;
--- both uses of the server's clocks appear
+-- used_for names both uses of the server's clocks
 SELECT count(*) FILTER (WHERE used_for ~ 'EXPLAIN ANALYZE' AND source <> 'instr_time') AS explain,
        count(*) FILTER (WHERE used_for ~ 'other timing') AS other FROM clock_sources;
 

@@ -1,5 +1,5 @@
--- The cost of EXPLAIN ANALYZE: columns, errors, and that the session is unchanged. The figures are
--- tested in test/pgtap and in bench/.
+-- Overhead of EXPLAIN ANALYZE: columns and errors. The session must be unchanged afterwards. The
+-- figures are tested in test/pgtap and in bench/.
 \getenv inputdir PG_ABS_SRCDIR
 \set file :inputdir '/sql/try.psql'
 \i :file
@@ -8,7 +8,7 @@ INSERT INTO overhead_test SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
 CREATE TABLE overhead_settings AS
     SELECT name, setting FROM pg_settings WHERE name NOT LIKE 'transaction%';
 
--- the procedure: one row takes longer on an emulated processor
+-- clock_executor_overhead(), which needs a longer duration on an emulated processor
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
 -- if the process waits for the CPU, the duration is used up early, with a warning
 SET client_min_messages = error;
@@ -22,7 +22,7 @@ CALL clock_executor_overhead(1000, 'TABLE', :seconds) \gset
 SELECT :'workload' AS workload, :repetitions >= 1 AS repetitions, :plain_ms > 0 AS plain;
 CALL clock_executor_overhead(1, duration => :seconds) \gset
 SELECT :rows AS rows, :repetitions >= 1 AS repetitions;
--- its temporary table is dropped
+-- the temporary table of the workload "table" is dropped
 SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
 
 -- one row per mode
@@ -33,8 +33,8 @@ SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, 'table', 
 SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration => :seconds,
     path => 'statement');
 
--- a user's query, and its number of timed node calls: for each node its rows and the end of each
--- loop
+-- a query of the user; node_calls adds up the calls of all nodes: a node is called once for each of
+-- its rows, and once at the end of each loop
 SELECT mode, runs >= 1 AS runs, node_calls, parallel, jit
 FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', :seconds);
 SELECT DISTINCT node_calls FROM
@@ -43,7 +43,7 @@ SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', :se
 SELECT DISTINCT node_calls FROM
     clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', :seconds);
 SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;
--- seq scan 1000 + 1, hash 1, seq scan 1000 + 1, hash join 900 + 1
+-- calls: seq scan 1000 + 1, hash 1, seq scan 1000 + 1, hash join 900 + 1
 ANALYZE overhead_test;
 SELECT DISTINCT node_calls FROM
     clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b ON a.id = b.v',
@@ -70,7 +70,7 @@ SELECT :repetitions AS repetitions, :plain_ms > 0 AS plain, :{?analyze_ms} AS an
 \set VERBOSITY default
 DROP FUNCTION overhead_long;
 
--- writes: refused, or rolled back each time
+-- statements that write are refused, or rolled back after each execution
 \pset format unaligned
 \pset tuples_only on
 SELECT s, t.* FROM unnest(ARRAY[
@@ -140,7 +140,7 @@ SET client_min_messages = error;
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
 SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', :seconds);
 
--- in a transaction, in a subtransaction, after an error, nested
+-- calls in a transaction, in a subtransaction, after an error, and nested calls
 BEGIN;
 INSERT INTO overhead_test VALUES (-3, 1);
 SAVEPOINT s;

@@ -19,7 +19,7 @@ WHERE a.attrelid IN ('clock_plan_stats'::regclass, 'clock_node_stats'::regclass,
     'clock_node_snapshots'::regclass) AND a.attnum > 0
 ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
 
--- sums of 1 to 5 ms and of 4, 6, 8, 10 ms, each of weight 1: Welch's test says 0.0442
+-- sums of the times 1 to 5 ms, and of 4, 6, 8 and 10 ms, each of weight 1: Welch's p is 0.0442
 CREATE FUNCTION pg_temp.sums(ms double precision[], weight double precision DEFAULT 1) RETURNS
     double precision[]
 LANGUAGE sql AS $$

@@ -1,5 +1,5 @@
--- The edition without C: the stable parts of each function's results, in a schema, and in pg_temp
--- by a role without privileges.
+-- The portable edition: the stable parts of each function's results. The edition is installed in a
+-- schema, and then in pg_temp, by a role without privileges.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 \set ECHO none
@@ -17,7 +17,7 @@ RESET client_min_messages;
 \set ECHO all
 SET search_path = portable, public;
 
--- its objects: only functions and procedures
+-- the portable edition consists of functions and procedures only
 SELECT p.proname, p.prokind, pg_get_function_identity_arguments(p.oid) ~ '[A-Z]' AS has_outputs,
     count(*)
 FROM pg_proc AS p WHERE p.pronamespace = 'portable'::regnamespace
@@ -26,7 +26,7 @@ GROUP BY 1, 2, 3 ORDER BY p.proname COLLATE "C";
 SELECT count(*) FROM pg_class WHERE relnamespace = 'portable'::regnamespace;
 SELECT count(*) FROM pg_type WHERE typnamespace = 'portable'::regnamespace;
 
--- settings and prepared statements of the session, which are compared at the end
+-- settings of the session, which are compared at the end
 CREATE TEMP TABLE before AS SELECT name, setting FROM pg_settings;
 
 -- one clock: known and unknown members of a run
@@ -60,7 +60,7 @@ SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent > 
        operations_per_s >= 0 AS operations, statistics <> '' AS statistics, period_s > 0
            AS period_s, period
 FROM portable.clock_impact() WHERE setting <> 'track_wal_io_timing';
--- (which came with PostgreSQL 14)
+-- (track_wal_io_timing exists since PostgreSQL 14)
 SELECT value = 'off' IS TRUE = new AS value, in_effect, cpu_percent >= 0 IS TRUE = new AS cost,
     operations_per_s >= 0 IS TRUE = new AS operations,
        statistics <> '' IS TRUE = new AS statistics, period
@@ -110,7 +110,7 @@ UNION ALL SELECT 'cost', false WHERE current_setting('timing_clock_source', true
 SELECT check_name, figure IS NOT NULL AS has_figure, ok IS NOT NULL AS has_verdict, threshold, unit,
     coalesce(ok, detail <> '') AS says_why
 FROM portable.clock_check() WHERE check_name NOT LIKE '%tsc%';
--- (the TSC is only known if it is not read)
+-- (results of checks of the TSC are known if the server does not read the TSC)
 SELECT check_name, (ok IS NULL) = coalesce(current_setting('timing_clock_source', true) LIKE
     '%tsc%', false) AS as_it_should
 FROM portable.clock_check(0.1) WHERE check_name LIKE '%tsc%';
@@ -120,7 +120,7 @@ SELECT check_name, coalesce(severity IN ('ok', 'notice', 'warning'), true) AS se
 FROM portable.clock_advice(2) ORDER BY check_name <> 'overall', check_name COLLATE "C";
 
 RESET client_min_messages;
--- bad input: messages about the error and what would work
+-- bad input: messages about the error, and hints about valid input
 \pset format unaligned
 \pset tuples_only on
 SELECT s, t.* FROM unnest(ARRAY[
@@ -147,7 +147,7 @@ SELECT s, t.* FROM unnest(ARRAY['0', 'NULL', '100, NULL', $$100, 'sundial'$$, $$
 \pset format aligned
 \pset tuples_only off
 
--- with a short statement_timeout, a message says so, or the call takes less time
+-- with a short statement_timeout, a call fails with a message about it, or takes less time
 SET statement_timeout = '100ms';
 SELECT check_name, ok FROM portable.clock_check(2);
 SET statement_timeout = '3s';
@@ -156,7 +156,7 @@ SELECT count(*) FROM portable.clock_check(5);
 RESET client_min_messages;
 RESET statement_timeout;
 
--- objects in search_path do not matter
+-- objects of the same names that come first in search_path are ignored
 CREATE SCHEMA masked;
 CREATE VIEW masked.pg_stat_database AS SELECT 1/0 AS blks_read;
 CREATE FUNCTION masked.clock_timestamp() RETURNS timestamptz LANGUAGE sql
@@ -175,7 +175,7 @@ SET client_min_messages = warning;
 DROP SCHEMA masked CASCADE;
 RESET client_min_messages;
 
--- as on a standby, nothing is written
+-- in a read-only transaction, as on a standby, all functions work
 SET client_min_messages = error;
 BEGIN READ ONLY;
 SELECT clock_measure('system', 0.1) IS NOT NULL AS measured;
@@ -212,7 +212,7 @@ RESET client_min_messages;
 SELECT count(*) > 10 AS installed FROM pg_proc WHERE pronamespace = pg_my_temp_schema()
     AND proname LIKE 'clock%';
 SET client_min_messages = error;
--- (not those of the schema)
+-- (this role may not use the functions of the schema)
 SELECT count(*) FROM portable.clock_check(0.1);
 SELECT s.cost_ns > 0 AS cost FROM pg_temp.clock_summary('system', 0.2) AS s;
 SELECT count(*) > 5 AS several FROM pg_temp.clock_histogram('system', 0.1);

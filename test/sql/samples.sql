@@ -1,4 +1,4 @@
--- Views of samples with known contents: every figure here can be computed by hand.
+-- Samples with known contents: every figure here can be computed by hand.
 CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
     SELECT ('{"version": 1,
         "source": "made", "clock": "by hand", "started_at": "2026-01-01T00:00:00Z",
@@ -14,10 +14,11 @@ CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample 
         "ticks": [0, 1, 3, 4, 20, 500], "counts": [1, 1, 1, 2, 4,
         1]}'::jsonb || changes)::clock_sample $$;
 
--- each bucket has the durations up to its limit and above the previous one; 0 has its own
+-- each bucket has the durations up to its limit and above the limit of the previous bucket; the
+-- duration 0 has a bucket of its own
 SELECT * FROM clock_histogram(pg_temp.sample());
 SELECT * FROM clock_histogram(pg_temp.sample(), 99.99);
--- up to the cutoff, including that row; the largest is always the last row
+-- rows up to and including the row that reaches the cutoff; the largest duration is always last
 SELECT * FROM clock_histogram(pg_temp.sample(), 30);
 SELECT * FROM clock_histogram(pg_temp.sample(), 30.0001);
 SELECT * FROM clock_histogram(pg_temp.sample(), 0);
@@ -40,7 +41,7 @@ SELECT le_ns, count FROM
     clock_histogram(pg_temp.sample('{"ticks": [7, 8, 15, 16, 31, 32], "counts": [1, 2, 1, 2, 3, '
     '1]}'));
 
--- quantiles: the smallest duration such that at least that share is not above it
+-- a quantile is the smallest duration that is not exceeded by at least the given share of durations
 SELECT min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns
 FROM clock_summary(pg_temp.sample('{"readings": 10000,
     "ticks": [1, 2, 3, 4, 5, 6, 7], "counts": [5000, 4000, 900, 90, 9, 0,
@@ -58,7 +59,7 @@ SELECT le_ns, percent, running_percent, count
 FROM clock_histogram(pg_temp.sample('{"readings": 4611686018427387905, "ticks": [20, '
     '2592000000000000],
     "counts": [4611686018427387904, 1]}'));
--- findings
+-- counts and sizes of faults and gaps
 SELECT readings, stalls, longest_stall, backward_steps, backward_max_ns, warps, warp_max_ns, lags,
     lag_max_ns,
        gaps, gap_max_ns, lost_ms, lost_percent, rate_ppm, rate_bound_ppm, warp_total_ns,
@@ -97,7 +98,7 @@ INSERT INTO samples VALUES
         "gaps": 2, "gap_max_ns": 20000, "gap_total_ns": 35000, "cpus": [0, 3, 9], "migrations": 1,
         "precision_bits": 12, "ticks": [4, 21, 100000], "counts": [1, 8, 1]}'));
 SELECT m.* FROM (SELECT clock_merge(sample)::jsonb AS s FROM samples) x, jsonb_each(s) AS m;
--- the cost is that of the run whose interval has the lowest end; runs without a cost are ignored
+-- the cost is that of the run whose cost plus margin is the lowest; runs without a cost are ignored
 SELECT s.cost_ns, s.cost_margin_ns
 FROM unnest(ARRAY['{"cost_ns": 9, "cost_margin_ns": 0.5}',
     '{"cost_ns": null, "cost_margin_ns": null}', '{"cost_ns": 1, "cost_margin_ns": null}']) AS c,
@@ -109,7 +110,7 @@ SELECT s.cost_ns FROM (SELECT
     clock_summary(m) AS s;
 SELECT s.mean_ns, s.readings, s.max_ns FROM (SELECT clock_merge(sample) AS m FROM samples) x,
     clock_summary(m) s;
--- of no rows, of nulls, of one row
+-- clock_merge() of no rows, of nulls, and of one row
 SELECT clock_merge(sample) IS NULL AS nothing FROM samples WHERE false;
 SELECT clock_merge(sample) IS NULL AS nulls FROM samples WHERE day = 2;
 SELECT clock_merge(sample)::text = min(sample::text) AS one FROM samples WHERE day = 3;
@@ -117,7 +118,7 @@ SELECT clock_merge(sample)::text = min(sample::text) AS one FROM samples WHERE d
 SELECT s.mean_margin_ns FROM (SELECT clock_merge(m) AS m FROM (VALUES (pg_temp.sample()),
     (pg_temp.sample('{"readings": 5, "backward_steps": 5, "mean_margin_ns": null, "ticks": [], '
         '"counts": []}'))) v(m)) x, clock_summary(m) AS s;
--- of two frequencies: ticks become those of the first sample
+-- samples with two frequencies: ticks are converted to the frequency of the first sample
 SELECT m.* FROM (SELECT clock_merge(s ORDER BY n)::jsonb AS s
       FROM (VALUES (1, pg_temp.sample('{"ticks": [10, 20], "counts": [9, 1]}')),
                    (2, pg_temp.sample('{"frequency_hz": 2e9, "readings": 13, "backward_steps": 3, '
@@ -131,7 +132,7 @@ SELECT clock_merge(s ORDER BY n) FROM (VALUES (1, pg_temp.sample('{"frequency_hz
     (2, pg_temp.sample())) v(n, s);
 SELECT clock_merge(s) FROM (SELECT pg_temp.sample('{"duration_s": 1e308}') AS s
     FROM generate_series(1, 2)) x;
--- as a window
+-- clock_merge() as a window function
 SELECT day, jsonb_array_length(clock_merge(sample) OVER (ORDER BY day)::jsonb -> 'ticks')
     FROM samples;
 -- samples of different clocks are refused
@@ -146,7 +147,7 @@ SELECT clock_merge(s) FROM (VALUES
 SELECT clock_merge(s) FROM (VALUES (pg_temp.sample()), (pg_temp.sample('{"source": "other"}')))
     v(s);
 \set VERBOSITY terse
--- the statement in the hint
+-- the statement that the hint recommends
 SELECT s.source, (clock_summary(clock_merge(v))).readings
 FROM (VALUES (pg_temp.sample()), (pg_temp.sample('{"source": "other"}')), (pg_temp.sample())) x(v),
     clock_summary(v) AS s
@@ -200,7 +201,7 @@ SELECT s.* FROM fixture, clock_summary(sample) AS s \gx
 SELECT encode(internal_clock_sample_send(sample), 'hex') AS binary FROM fixture;
 \pset format aligned
 SELECT (sample::jsonb)::clock_sample::text = sample::text AS same FROM fixture;
--- independent of settings
+-- the text does not depend on settings
 SET timezone = 'Asia/Kathmandu';
 SET datestyle = 'German';
 SET extra_float_digits = -15;
@@ -222,7 +223,7 @@ FROM unnest(ARRAY['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z',
 CREATE TEMP TABLE cast_to (sample clock_sample, j jsonb);
 INSERT INTO cast_to SELECT pg_temp.sample()::jsonb, pg_temp.sample();
 SELECT sample::jsonb = j AS same FROM cast_to;
--- a large one is compressed or stored out of line, and can be read
+-- a large sample is compressed or stored out of line, and can be read
 CREATE TEMP TABLE large AS
     SELECT pg_temp.sample(jsonb_build_object('readings', 10000, 'ticks',
         jsonb_agg(1000003::bigint * i), 'counts', jsonb_agg(1))) AS s
@@ -255,5 +256,5 @@ CREATE INDEX ON several USING hash (s);
 CREATE INDEX ON several (s);
 SELECT count(*) AS operator_classes FROM pg_opclass WHERE opcintype = 'clock_sample'::regtype
     AND amvalidate(oid);
--- of a measured sample, which may have unknown members
+-- equality of a measured sample, which may have unknown members
 SELECT s = s::text::clock_sample AS same FROM (SELECT clock_measure('system', 0.001) AS s) m;

@@ -1,5 +1,5 @@
 --
--- clock_cpu_skew: bad input.
+-- clock_cpu_skew(): bad input, and the session after a call.
 --
 \set VERBOSITY default
 SELECT clock_cpu_skew(duration => NULL);
@@ -21,7 +21,7 @@ SELECT clock_cpu_skew('sundial', 0.01);
 SELECT clock_cpu_skew(1, 0.01);
 \set VERBOSITY default
 
--- the backend is unchanged and works, whatever is found on this machine
+-- the backend works after a call, whatever the measured skew is
 SET client_min_messages = error;
 SELECT count(*) > 0 AS rows, min(offset_ns) = 0 OR count(*) > 1 AS first
     FROM clock_cpu_skew('SYSTEM', 0.01);

@@ -10,7 +10,7 @@ SET enable_seqscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_
 \pset format unaligned
 \pset tuples_only on
 
--- parameters: types as PREPARE finds them, values in the plan
+-- parameters: their types are those that PREPARE would infer, and the plan has their values
 SELECT line, rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $1', params => '{42}');
 SELECT rows FROM
     clock_explain('SELECT * FROM statements_t WHERE i <= $1 AND v <> $2 AND d > $3::int',
@@ -72,7 +72,7 @@ SELECT q, t.* FROM unnest(ARRAY['EXECUTE nothing', 'EXECUTE q', 'EXECUTE q(1)',
     'EXECUTE q($1, ''y'')', 'EXECUTE q((SELECT 1), ''y'')', 'EXECUTE w', 'EXECUTE two(50)',
         'EXECUTE q(1 / 0, NULL)', 'EXECUTE w(1)']) AS q,
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
--- after its columns have changed
+-- a prepared statement whose result columns have changed
 ALTER TABLE statements_t RENAME v TO vv;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE q(1, NULL)')$$) AS t;
 \pset tuples_only off
@@ -83,7 +83,7 @@ SELECT count(*) FROM clock_explain('SELECT $1::int', params => '{abc}');
 \pset tuples_only on
 ALTER TABLE statements_t RENAME vv TO v;
 
--- a cursor: with its options; all rows are read
+-- DECLARE CURSOR with its options; all rows are read
 SELECT line, rows FROM
     clock_explain('DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT * FROM statements_t WHERE i > 10');
 SELECT rows FROM clock_explain('DECLARE c CURSOR FOR SELECT * FROM statements_t WHERE i > $1',
@@ -143,7 +143,7 @@ SELECT t.* FROM pg_temp.try($$SELECT count(*)
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXPLAIN EXECUTE q(1, NULL)')$$)
     AS t;
 
--- several runs: their number, and what is not supported
+-- several runs: their number, and unsupported arguments
 CREATE FUNCTION statements_run() RETURNS int LANGUAGE plpgsql
     AS $$ BEGIN RAISE NOTICE 'run'; RETURN 1; END $$;
 SELECT rows, loops, calls, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()',
@@ -159,7 +159,7 @@ SELECT t.* FROM
     pg_temp.try($$SELECT count(*)
                   FROM clock_explain('SELECT 1 / (i - 50) FROM statements_t', runs => 3)$$) AS t;
 
--- a rule that turns the statement into one that has no plan
+-- a rule that replaces the statement by a utility statement, which has no plan
 CREATE TABLE statements_rule (i int);
 CREATE RULE statements_notify AS ON UPDATE TO statements_rule DO INSTEAD NOTIFY statements;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('UPDATE statements_rule SET i = 1',

@@ -17,11 +17,11 @@ SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them,
     count(DISTINCT source) = count(*) AS each_once
 FROM clock_survey('{system, all}', duration => 0.001);
 
--- the kernel's clock is the reference of the reference, if all are requested
+-- if all clocks are requested, the reference clock itself is compared with the kernel's clock
 SELECT source, judged_by FROM clock_survey(reference => 'Monotonic', duration => 0.001)
 WHERE source IN ('monotonic', 'realtime');
 
--- properties of all clocks of a kind
+-- properties that these clocks have on every machine
 SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_ns AS as_reported,
     observed_hz,
        strictly_monotonic
@@ -31,7 +31,7 @@ SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fail
     backward_steps, clock
 FROM clock_survey('{system}', duration => 0.1);
 
--- refused
+-- invalid arguments
 SELECT clock_survey(NULL);
 SELECT clock_survey('{}');
 SELECT clock_survey('{NULL}');

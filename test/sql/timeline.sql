@@ -1,5 +1,5 @@
--- Intervals and throttled runs: bad input, and the parts of real runs that are the same everywhere.
--- Other properties are tested in test/pgtap and test/t.
+-- clock_timeline() and clock_throttled(): bad input, and the parts of real runs that are the same
+-- everywhere. Other properties are tested in test/pgtap and test/t.
 CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -40,7 +40,7 @@ SELECT f, t.* FROM unnest(ARRAY[
         $$'system', 86400, 1, 1000001$$
 ]) AS f, pg_temp.try(format('SELECT clock_timeline(%s)', f)) AS t;
 
--- clock_throttled, and a rate of clock_measure
+-- clock_throttled, and clock_measure with a rate
 SELECT f, t.* FROM unnest(ARRAY[
     $$NULL$$, $$'sundial'$$, $$'system', NULL$$, $$'system', 3, NULL$$,
     $$'system', 0$$, $$'system', 'NaN'$$, $$'system', 86401$$,
@@ -67,7 +67,7 @@ SELECT elapsed_s FROM clock_timeline('system', 0.001, 0.001);
 -- in the target list
 SELECT (t).elapsed_s FROM (SELECT clock_timeline('system', 0.02, 0.01) AS t) AS s;
 SELECT g, (clock_timeline('system', 0.01 * g, 0.01)).elapsed_s FROM generate_series(1, 2) AS g;
--- an early end
+-- a timeline that ends early, because the query reads no more rows
 SELECT (t).elapsed_s FROM (SELECT clock_timeline('system', 86400, 0.01) AS t LIMIT 2) AS s;
 SELECT EXISTS (SELECT clock_timeline('system', 86400, 0.01));
 BEGIN;
@@ -77,7 +77,8 @@ CLOSE c;
 DECLARE c CURSOR FOR SELECT clock_timeline('system', 86400, 0.01);
 MOVE 2 FROM c;
 ROLLBACK;
--- a row that is fetched late belongs to an interval without readings
+-- Readings are taken only during a FETCH or MOVE. So intervals that pass between two of these
+-- commands have no readings.
 BEGIN;
 DECLARE c CURSOR FOR SELECT (t).* FROM (SELECT clock_timeline('system', 0.4, 0.1) AS t) AS s;
 MOVE 1 FROM c;
@@ -94,7 +95,7 @@ SELECT source, readings > 0 AS readings, backward_steps
     FROM clock_summary(clock_measure('system', 1, 100));
 SELECT count(*) > 0 AS readings FROM clock_histogram(clock_measure(source => 'system', rate => 200,
     duration => 0.5));
--- no reading was due
+-- runs that are so short that no reading is due
 SELECT source, instants, wakeups, instants_per_s, cold_mean_ns, warm_mean_ns, late_max_us
     FROM clock_throttled('system', 0.000001, 0.001);
 SELECT readings FROM clock_summary(clock_measure('system', 0.000001, 0.001));
