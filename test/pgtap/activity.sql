@@ -10,27 +10,31 @@ CREATE TEMP TABLE ranges AS
               AS i) AS a
         LEFT JOIN (VALUES ('s', 1.0::float8), ('min', 60), ('h', 3600), ('d', 86400))
             AS u (name, unit) ON r ~ (' ' || name || '\)?$');
-SELECT is(string_agg(DISTINCT r, '; '), NULL, 'form') FROM ranges
+SELECT is(string_agg(DISTINCT r, '; '), NULL, 'each text has one of three forms') FROM ranges
     WHERE r !~ ('^([1-9][0-9]* (s|min|h|d) \([0-9]+ to [1-9][0-9]* (s|min|h|d)\)|'
                 'within [1-9][0-9]* (s|min|h|d)|more than a year)$');
-SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the printed range')
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the printed estimate is in the printed range')
     FROM ranges
     WHERE NOT substring(r FROM '^([0-9]+) ')::float8
         BETWEEN substring(r FROM '\(([0-9]+) ')::float8
             AND substring(r FROM 'to ([0-9]+) ')::float8;
-SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the estimate is in the range') FROM ranges
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
+    'the exact time is in the printed range') FROM ranges
     WHERE NOT s BETWEEN low AND high;
-SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'no range ends before an earlier one')
+SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
+    'no range ends before the range of a shorter time')
     FROM (SELECT *, lag(high) OVER (ORDER BY s) AS before FROM ranges) AS s WHERE high < before;
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
-    'no long range is wider than 4 times the estimate') FROM ranges
+    'from 120 s on, no range is wider than 4 times the remaining time') FROM ranges
     WHERE s >= 120 AND high - low > 4 * s;
-SELECT is(count(*), 0::bigint, 'more than a year only then') FROM ranges
+SELECT is(count(*), 0::bigint,
+    'only times above a year have the text "more than a year"') FROM ranges
     WHERE low IS NULL AND s < 366 * 86400.0 OR (r ~ 'year') <> (low IS NULL AND high IS NULL);
-SELECT is(internal_clock_ends_in(NULL, false), NULL, 'NULL');
-SELECT is(internal_clock_ends_in(10000, false), '10 s (5 to 20 s)', 'a serial plan: from half');
+SELECT is(internal_clock_ends_in(NULL, false), NULL, 'an unknown time is NULL');
+SELECT is(internal_clock_ends_in(10000, false), '10 s (5 to 20 s)',
+    'a serial plan: the range begins at half of the estimate');
 SELECT is(internal_clock_ends_in(50000, true), '50 s (5 to 100 s)',
-    'a parallel plan: from a tenth');
+    'a parallel plan: the range begins at a tenth of the estimate');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -11,12 +11,13 @@ FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm =>
 CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
 SELECT is((SELECT array_agg(check_name) FROM detail), (SELECT array_agg(check_name)
     FROM clock_check(duration => 0.01)),
-          'the same checks in the same order');
+          'clock_check: the same checks in the same order for every duration');
 SELECT is(ok, threshold IS NULL OR coalesce(figure <= threshold, false), check_name
     || ': passed if within its threshold') FROM detail;
-SELECT cmp_ok(figure, '>=', 0.0, check_name || ': a figure') FROM detail WHERE figure IS NOT NULL;
+SELECT cmp_ok(figure, '>=', 0.0, check_name
+    || ': the figure is not negative') FROM detail WHERE figure IS NOT NULL;
 SELECT cmp_ok((SELECT figure FROM detail WHERE check_name = 'cost'), '>', 0.0,
-    'a reading costs something');
+    'clock_check: the cost of a reading is positive');
 
 CREATE TEMP TABLE advice AS
 SELECT n, check_name, severity, finding, action, array_position(ARRAY['ok', 'notice', 'warning'],
@@ -26,11 +27,12 @@ SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
           (SELECT array_agg(check_name ORDER BY check_name)
            FROM (SELECT check_name FROM detail UNION ALL VALUES ('overall'), ('explain_clock'))
                AS c),
-          'the checks of clock_check, each once, the clock of EXPLAIN ANALYZE, and a verdict');
-SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall', 'which comes first');
+          'clock_advice: each check of clock_check, explain_clock and overall, each once');
+SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall',
+    'clock_advice: the verdict is the first row');
 SELECT is((SELECT rank FROM advice WHERE n = 1),
           (SELECT max(rank) FROM advice WHERE n > 1 AND check_name <> 'gaps'),
-          'the verdict is that of the worst check, without gaps');
+          'clock_advice: the verdict is that of the worst check except gaps');
 SELECT is(internal_clock_overall(found, 'all right'),
           jsonb_build_object('check_name', 'overall', 'severity', severity, 'finding', finding),
           finding)
@@ -46,32 +48,36 @@ FROM (VALUES
      ARRAY['{"check_name": "gaps", "severity": "notice"}'::jsonb,
            '{"check_name": "a", "severity": "warning"}', '{"check_name": "b"}']))
     AS v (severity, finding, found);
-SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding') FROM advice;
+SELECT ok(rank IS NOT NULL AND finding <> '', check_name
+    || ': has a severity and a finding') FROM advice;
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank
-    WHERE a.n > 1), 'the worst come first');
+    WHERE a.n > 1), 'clock_advice: worse checks come first');
 SELECT matches(translate(finding, E'\n', ' '),
     format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')),
-    'warnings are counted')
+    'the verdict states the number of warnings')
 FROM advice WHERE n = 1 AND severity = 'warning';
 -- translate() replaces line breaks, which make the text fit a terminal, by spaces.
 SELECT matches(translate(finding, E'\n', ' '),
     format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')),
-    'and notices')
+    'the verdict states the number of notices')
 FROM advice WHERE n = 1 AND EXISTS (SELECT FROM advice WHERE n > 1
     AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name
-    || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
-SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice
+    || ': has an action if and only if its severity is not ok') FROM advice WHERE n > 1;
+SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name
+    || ': the action begins with a label') FROM advice
     WHERE action IS NOT NULL;
 SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name
-    || ': no marks of commands') FROM advice;
+    || ': the texts contain no backquotes') FROM advice;
 -- clock_advice() does not change settings of the session.
 SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings
     WHERE name = 'timing_clock_source';
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
-    'advice where the server reads the system clock');
-SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
-SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings
+    'clock_advice: 11 rows if the server reads the system clock');
+SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9,
+    'clock_report: works if the server reads the system clock');
+SELECT is(setting, 'system',
+    'clock_advice and clock_report do not change timing_clock_source') FROM pg_settings
     WHERE name = 'timing_clock_source';
 
 -- A cancellation ends the whole call, also while the skew between CPUs is measured.
@@ -80,9 +86,10 @@ $$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled
     THEN RETURN SQLSTATE; END$$;
 SET LOCAL statement_timeout = '800ms';
 SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014',
-    'a timeout while the skew is measured');
+    'statement_timeout ends clock_advice while the skew is measured');
 SET LOCAL statement_timeout = 0;
-SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
+SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
+    'after a timeout, the next call of clock_advice returns all rows');
 
 -- There is no false warning: a clock that the vDSO can read counts as fast, whatever its name is.
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')

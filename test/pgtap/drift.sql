@@ -11,15 +11,20 @@ CREATE TEMP TABLE drift AS
 
 SELECT cmp_ok((SELECT count(*)::int FROM drift), '>=', 2,
     'at least system and instr_time were compared');
-SELECT is(clock, reads, source || ': the clock is what the source reads') FROM drift;
-SELECT is(reference, 'kernel', source || ': the reference') FROM drift;
-SELECT cmp_ok(pairs, '>', 10::bigint, source || ': there are pairs') FROM drift;
-SELECT cmp_ok(pairs + rejected, '<=', 1000::bigint, source || ': and not too many') FROM drift;
-SELECT cmp_ok(rejected, '<=', pairs, source || ': no more than half of them rejected') FROM drift;
-SELECT cmp_ok(duration_s, '>=', 0.1, source || ': it lasted as long as it was told') FROM drift;
-SELECT cmp_ok(drift_margin_ppm, '>', 0.0, source || ': there is an interval') FROM drift;
-SELECT cmp_ok(residual_max_ns, '>=', 0.0, source || ': the largest residual') FROM drift;
-SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': brackets by system calls have a width') FROM drift;
+SELECT is(clock, reads, source || ': clock is that of clock_sources') FROM drift;
+SELECT is(reference, 'kernel', source || ': the reference is "kernel"') FROM drift;
+SELECT cmp_ok(pairs, '>', 10::bigint, source || ': more than 10 pairs of readings') FROM drift;
+SELECT cmp_ok(pairs + rejected, '<=', 1000::bigint, source
+    || ': at most 1000 pairs of readings') FROM drift;
+SELECT cmp_ok(rejected, '<=', pairs, source
+    || ': at most half of the pairs are rejected') FROM drift;
+SELECT cmp_ok(duration_s, '>=', 0.1, source
+    || ': the run lasts at least the requested duration') FROM drift;
+SELECT cmp_ok(drift_margin_ppm, '>', 0.0, source
+    || ': the margin of the drift is positive') FROM drift;
+SELECT cmp_ok(residual_max_ns, '>=', 0.0, source
+    || ': the largest residual is not negative') FROM drift;
+SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': the width of brackets is positive') FROM drift;
 -- Drifts are limited, because NTP changes the rate of a clock by at most 500 ppm. On PostgreSQL 19,
 -- the server may assume a wrong frequency of the TSC. clock_platform shows this error, and it is
 -- subtracted.
@@ -27,20 +32,22 @@ SELECT cmp_ok(abs(drift_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RD
            (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
            / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') -
                1) ELSE 0 END),
-       '<=', 600 + drift_margin_ppm, source || ': the rate is that of the kernel') FROM drift
+       '<=', 600 + drift_margin_ppm, source
+           || ': the rate is that of the kernel''s clock') FROM drift
 WHERE NOT cpu_time AND source <> 'time';
-SELECT cmp_ok(drift_ppm, '<=', drift_margin_ppm, source || ': no more CPU time than time')
+SELECT cmp_ok(drift_ppm, '<=', drift_margin_ppm, source
+    || ': CPU time is not faster than the reference clock')
     FROM drift WHERE cpu_time;
 SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift
     WHERE source NOT LIKE 'realtime%' AND source NOT IN ('gettimeofday', 'time', 'tai')),
           0, 'correct clocks do not step');
 SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_max_ns > 0)
     AND (lags > 0) = (lag_max_ns > 0),
-          source || ': steps have a size') FROM drift;
+          source || ': sizes of steps are positive if and only if there are steps') FROM drift;
 -- The margin includes the error from the clock's resolution: the resolution divided by the duration
 -- of the run.
 SELECT cmp_ok(drift_margin_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric,
-    d.source || ': its resolution is in the interval')
+    d.source || ': the margin includes the error from the resolution')
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
 
 -- Some drifts are known to be 0. An interval misses the truth in one of 20 cases. So nine intervals
@@ -57,51 +64,52 @@ GROUP BY v.a, v.b ORDER BY v.a;
 -- measurements.
 SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(a.drift_ppm + b.drift_ppm) -
     a.drift_margin_ppm - b.drift_margin_ppm),
-              '<=', 0.001, 'a drift seen from the other clock')
+              '<=', 0.001, 'exchanging clock and reference changes only the sign of the drift')
 FROM generate_series(1, 5) AS n, LATERAL clock_drift('system', 0.05 + 0 * n, 'instr_time') AS a,
     LATERAL clock_drift('instr_time', 0.05 + 0 * n, 'system') AS b;
 
 -- The shortest run has at least 30 pairs of readings.
 SELECT is(source || ' ' || (pairs + rejected >= 30), 'system true',
-    'a few pairs even in the shortest time')
+    'the shortest run has at least 30 pairs of readings')
 FROM clock_drift(duration => 0.000001);
 
 -- clock_monitor
 CREATE TEMP TABLE monitor AS SELECT * FROM clock_monitor(duration => 0.3, every => 0.1);
 SELECT is((SELECT array_agg(DISTINCT source ORDER BY source) FROM monitor),
           (SELECT array_agg(source ORDER BY source) FROM clock_sources WHERE available),
-              'all that are available');
+              'clock_monitor: all available sources');
 SELECT is(count(*)::int, 1, elapsed_s || ', ' || source || ': one row') FROM monitor
     GROUP BY elapsed_s, source;
-SELECT cmp_ok(count(DISTINCT elapsed_s)::int, '<=', 3, 'no more edges than asked for') FROM monitor;
-SELECT cmp_ok(elapsed_s, '>=', 0.1 * n, format('edge %s is not early', n))
+SELECT cmp_ok(count(DISTINCT elapsed_s)::int, '<=', 3,
+    'clock_monitor: at most three intervals') FROM monitor;
+SELECT cmp_ok(elapsed_s, '>=', 0.1 * n, format('clock_monitor: interval %s does not end early', n))
 FROM (SELECT elapsed_s, row_number() OVER (ORDER BY elapsed_s) AS n FROM (SELECT DISTINCT elapsed_s
     FROM monitor) AS e) AS e;
-SELECT cmp_ok(min(advance_ms - lag), '>=', 0.0, source || ': never goes backwards')
+SELECT cmp_ok(min(advance_ms - lag), '>=', 0.0, source || ': the clock never goes backwards')
 FROM (SELECT source, advance_ms, lag(advance_ms) OVER (PARTITION BY source ORDER BY elapsed_s)
     AS lag FROM monitor) AS m
 GROUP BY source HAVING count(lag) > 0;
 SELECT cmp_ok(abs(against_reference_us), '<=',
               (advance_ms * 0.6 + bracket_ns * 2 / 1000 + (c.resolution_ns / 1000)::numeric + 100),
-                  format('%s after %s s: with the kernel''s clock', m.source, elapsed_s))
+                  format('%s after %s s: advances like the kernel''s clock', m.source, elapsed_s))
 FROM monitor AS m JOIN clock_sources AS c USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage', 'realtime_coarse',
     'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(abs(against_reference_us), '<=', 2.0,
-    format('monotonic_raw after %s s: the same clock', elapsed_s))
+    format('monotonic_raw after %s s: agrees with the kernel''s clock', elapsed_s))
 FROM monitor WHERE source = 'monotonic_raw' AND bracket_ns < 1000;
 -- ALL means all clocks except for the reference.
 SELECT is((SELECT array_agg(DISTINCT m.source ORDER BY m.source) FROM clock_monitor('{ALL}', 0.01,
     0.01, 'system') AS m),
           (SELECT array_agg(source ORDER BY source) FROM clock_sources WHERE available
               AND source <> 'system'),
-          'all but the reference');
+          'clock_monitor: {ALL} means all clocks except for the reference');
 SELECT is((SELECT array_agg(m.source) FROM clock_monitor('{system,instr_time,SYSTEM}', 0.01, 0.01)
     AS m),
-          '{system,instr_time}', 'each once, in the order given');
+          '{system,instr_time}', 'clock_monitor: each source once, in the given order');
 -- If the rest of the duration is shorter than an interval, the run ends without waiting for it.
 SELECT is((SELECT count(*)::int FROM clock_monitor('{system}', 0.0199, 0.01)), 1,
-    'whole intervals only');
+    'clock_monitor: no row for a part of an interval');
 
 SELECT * FROM finish();
 ROLLBACK;

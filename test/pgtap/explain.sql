@@ -323,7 +323,7 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The first row is node 0, which stands for the whole query. Its columns of a node are NULL, and
 -- its note begins with the duration of the run. Then comes a row for each node. The columns of the
--- run are NULL in the rows of nodes, as the tests named "columns of" check.
+-- run are NULL in the rows of nodes, as the tests named "columns of the run" check.
 SELECT is((SELECT array_agg(node ORDER BY node)::text FROM returned AS r WHERE r.n = s.n
     AND r.method = m),
           (SELECT array_agg(node ORDER BY node)::text FROM (SELECT 0::bigint AS node UNION ALL
@@ -341,7 +341,7 @@ SELECT is((SELECT array_agg(to_jsonb(w)) FROM whole AS w WHERE w.n = s.n AND w.m
                   AND note ~ '^\d+(\.\d)? ms( \(leader\))?($|[:;]\n  \d)'
                   AND abs(substring(note FROM '^[0-9.]+')::numeric - run_ms)
                       <= CASE WHEN note ~ '^\d+ ' THEN 0.5001 ELSE 0.0501 END) IS NOT TRUE), NULL,
-          m || ': what it says of the run of ' || query)
+          m || ': times and note of the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- Stores the text of clock_explain_text() and the JSON of EXPLAIN ANALYZE. The JSON of
@@ -373,7 +373,7 @@ SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
                                           ('timed_calls', g.timed_calls), ('loops', g.loops),
                                               ('rows', g.rows)) AS v(f, value)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
-          m || ': margins and counts of ' || query)
+          m || ': margins and counts are not negative in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 -- No margin is larger than the run. With a Gather, up to nine processes execute a node: the leader
 -- and, by default, at most eight workers. So the limit is nine times the run.
@@ -393,28 +393,29 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
              AND NOT (timed_calls <= calls AND loops <= calls
                  AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd',
                  'BitmapOr')))), NULL,
-          m || ': calls of ' || query)
+          m || ': at least as many calls as rows and loops in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND (loops = 0) <> (calls = 0)), NULL, m || ': calls without a loop of ' || query)
+             AND (loops = 0) <> (calls = 0)), NULL, m
+                 || ': nodes have calls if and only if they have loops in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms,
                  0) + coalesce(total_margin_ms, 0) + coalesce(self_margin_ms, 0) + timed_calls +
                  rows <> 0), NULL,
-          m || ': never executed nodes of ' || query)
+          m || ': nodes that are never executed have no times in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some')
+SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': at least five nodes are never executed')
     FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0
     GROUP BY m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND (num_nonnulls(run_ms, estimate_ms, plain_ms, preempted_ms) > 0
                   OR (removed_ms IS NOT NULL) <> (m = 'full'))), NULL,
-          m || ': columns of ' || query)
+          m || ': columns of the run are NULL in nodes of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full'
     AND removed_ms < -total_margin_ms - 0.001), NULL,
-          'full: nothing is added to ' || query)
+          'full: no time is added to nodes of ' || query)
 FROM shapes AS s;
 
 -- Times are consistent: no child takes longer than its parent. The view adds the times of a node's
@@ -430,19 +431,20 @@ FROM got AS g, LATERAL (
           AND o.node > g.node AND o.node <= c.node AND o.depth <= g.depth)) AS c;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m
     AND (total_ms < 0 OR self_ms < 0)), NULL,
-          m || ': nothing below 0 in ' || query)
+          m || ': no time is below 0 in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m
     AND children_ms > total_ms + 0.0001 * (children + 1)), NULL,
           m || ': no child longer than its parent in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 WHERE NOT EXISTS (SELECT FROM lines WHERE lines.n = s.n AND line ~ '(InitPlan|CTE) ');
-SELECT cmp_ok(count(*), '>=', 5::bigint, 'some have InitPlans') FROM lines
+SELECT cmp_ok(count(*), '>=', 5::bigint,
+    'at least five lines of InitPlans and CTEs in all plans') FROM lines
     WHERE line ~ '(InitPlan|CTE) ';
 SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
              GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) >
                  0.0001 * (count(*) + 1)), NULL,
-          m || ': shares of ' || query)
+          m || ': shares and self times add up in ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
 -- A CTE that modifies data, and whose reader stops at a LIMIT, is executed to its end only after
 -- the root's last call. This time is not in the root's total time.
@@ -460,7 +462,7 @@ WHERE NOT EXISTS (SELECT FROM got AS p WHERE p.n = s.n AND p.method = m
 SELECT is((SELECT array_agg(g.node) FROM got AS g JOIN whole AS w USING (n, method) WHERE n = s.n
     AND method = m AND g.node = 1
     AND g.total_ms > CASE m WHEN 'full' THEN w.plain_ms + 0.0001 ELSE w.run_ms END), NULL,
-          m || ': the root within the run of ' || query)
+          m || ': the root takes at most the time of the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
 -- The note of a node states whether the node takes, or may take, the most time.
@@ -491,14 +493,16 @@ SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                'self \d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d \+/- \d+\.\d %\), '
                '\d+ of \d+ calls timed'
               OR line ~ 'never executed' AND next ~ 'Clock: '), NULL,
-          'text: a line for each node that was executed of ' || query)
+          'text: a line of clocktiming for each executed node of ' || query)
 FROM shapes AS s;
 SELECT is((SELECT count(*) FROM lines WHERE lines.n = s.n AND line ~ 'actual time='),
-          (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0), 'text: nodes of '
+          (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0),
+              'text: all executed nodes of '
               || query) FROM shapes AS s;
 SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines
     WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Time): '),
-          '{Planning Time,Time,Execution Time}', 'text: summary of ' || query) FROM shapes AS s;
+          '{Planning Time,Time,Execution Time}',
+              'text: lines of the summary of ' || query) FROM shapes AS s;
 
 CREATE FUNCTION pg_temp.key_lists(plan jsonb, of_server boolean) RETURNS SETOF text LANGUAGE plpgsql
     AS $$
@@ -524,10 +528,11 @@ SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'P
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, '
                                'Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, '
                                'Clock Total Margin, Clock Total Time')), NULL,
-          j.method || ': our keys of ' || query)
+          j.method || ': clocktiming''s keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),
-          '{Clock,"Execution Time",Plan,"Planning Time",Triggers}', j.method || ': other keys of '
+          '{Clock,"Execution Time",Plan,"Planning Time",Triggers}', j.method
+              || ': keys outside of the plan of '
               || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(x ORDER BY o)::text FROM pg_temp.nodes(j.plan -> 0 -> 'Plan') WITH
@@ -545,7 +550,7 @@ SELECT pg_temp.use('{}');
 -- With sampling => 1, each call is timed. Rows and calls are counted exactly, whatever sampling and
 -- max_overhead are.
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL,
-    'sampling => 1: ' || query)
+    'sampling => 1 times every call of ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node)
     FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent) WHERE node > 0),
@@ -567,13 +572,14 @@ CREATE TEMP TABLE sampled AS
         clock_explain('SELECT * FROM generate_series(1, 200000) -- ' || s.run,
             max_overhead => s.max_overhead) AS e
     GROUP BY 1;
-SELECT cmp_ok(timed_calls, '<', 20000::bigint, 'one percent: few of 200,000 calls') FROM sampled
+SELECT cmp_ok(timed_calls, '<', 20000::bigint,
+    'max_overhead => 1: few of 200,000 calls are timed') FROM sampled
     WHERE max_overhead = 1;
 SELECT cmp_ok(a.timed_calls, '<', b.timed_calls,
-    format('%s percent allow fewer timed calls than %s', a.max_overhead, b.max_overhead))
+    format('max_overhead => %s allows fewer timed calls than %s', a.max_overhead, b.max_overhead))
 FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01, 1), (1, 100));
 SELECT cmp_ok(min(timed_calls), '>', 2000::bigint,
-    'one call in sampling at least, where that is allowed')
+    'max_overhead => 100: more than 2000 of 200,000 calls are timed')
 FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64,
     max_overhead => 100);
 
@@ -582,23 +588,23 @@ FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 2000
 SELECT is((SELECT array_agg(node ORDER BY node)
     FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 0 THEN true END), NULL, m
-               || ': plain_ms with verify')
+               || ': verify => true fills plain_ms of the first row only')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The method full corrects its times by plain executions.
 SELECT ok(max(total_ms) FILTER (WHERE node = 1) > 0.5 * max(plain_ms) FILTER (WHERE node = 0),
-    'full: anchored to plain runs')
+    'full: the root takes more than half of the time of a plain run')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full');
 
 -- A node that passes on each row of its input is timed, and sampling counts as many of its calls as
 -- isolate.
 SELECT unnest(ARRAY[
        cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>',
-           220::bigint, 'Append: more calls are timed than the first batches'),
+           220::bigint, 'Append: more than 220 calls are timed'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q) WHERE node > 0),
           (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')
               WHERE node > 0),
-              'Append: called as often as it is where that is counted')])
+              'Append: as many calls as with the method isolate')])
 FROM (VALUES
     ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g '
     'FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
@@ -629,7 +635,7 @@ CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
                clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + '
                    || g, method => m) AS e
-           WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
+           WHERE e.node = 1), 1::bigint, m || ': each execution reads different partitions')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
 -- The node that does most of the work has the largest self time in most of 5 runs. If not, 25 runs
@@ -654,7 +660,7 @@ CREATE FUNCTION pg_temp.works(query text, method text, runs integer, OUT mostly 
 SELECT is(CASE WHEN (pg_temp.works(q, m, 5)).mostly = r THEN r
                ELSE (SELECT CASE WHEN mostly = r THEN r ELSE in_all END
                    FROM pg_temp.works(q, m, 25)) END,
-          r, m || ': works at ' || r || ' in ' || q)
+          r, m || ': most self time at ' || r || ' in ' || q)
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     (VALUES ('SELECT count(*) FROM t JOIN u USING (i) WHERE pg_temp.work(u.k)', 'u'),
             ('SELECT count(*) FROM (SELECT * FROM t WHERE i < 1000 AND pg_temp.work(i) OFFSET 0) '
@@ -670,12 +676,12 @@ FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
 SELECT is((SELECT sum(rows) FROM
     clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$,
     method => m) WHERE node = 1),
-          500::numeric, m || ': nested')
+          500::numeric, m || ': a nested call of clock_explain')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT rows FROM
     clock_explain('SELECT count(*) FROM u, LATERAL clock_explain(''SELECT * FROM t '
     'WHERE i < '' || u.i) AS c WHERE u.i < 10 AND c.rows = u.i - 1') WHERE node = 1),
-          1::bigint, 'a nested call a row');
+          1::bigint, 'a nested call of clock_explain for each row');
 CREATE FUNCTION pg_temp.fails(method text, writes boolean DEFAULT true) RETURNS text LANGUAGE
     plpgsql AS $$
 DECLARE
@@ -697,13 +703,15 @@ BEGIN
     RETURN result || current_setting('transaction_read_only')
         || current_setting('clocktiming.worker_timing');
 END $$;
-SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m || ': fails, and works again')
+SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m
+    || ': clock_explain works again after an error')
     FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT lives_ok($$SELECT
     clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'', '
     'false) = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
-                'a nested call leaves it read only');
-SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
+                'a nested call leaves the transaction read-only');
+SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint,
+    'rows that are written between the calls remain');
 
 -- The startup time of a node is at most its total time. It is also at least the startup time of the
 -- child that the node calls first in each loop.
@@ -744,8 +752,8 @@ END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of '
     || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- The startup times of the method isolate are not compared, because it times each node in another
--- execution.
+-- The startup times of the method isolate are not compared, because this method times each node in
+-- another execution.
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of '
     || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
@@ -843,7 +851,7 @@ FROM firing JOIN firings AS a USING (n) JOIN firings AS b USING (n) WHERE a.how 
     AND b.how = 'server';
 SELECT is((SELECT sum((t ->> 'Calls')::integer) FROM jsonb_array_elements(triggers) AS t
     WHERE t ->> 'Trigger Name' IN ('before_row', 'after_row')), 6000::bigint,
-          how || ': a firing a row')
+          how || ': one firing for each row')
 FROM firings WHERE n IN (1, 4);
 SELECT is((SELECT count(*) FROM jsonb_array_elements(triggers) AS t
            WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000
@@ -913,11 +921,13 @@ CREATE TEMP VIEW busy_runs AS
             AS ratio, min(light) AS light
     FROM busy_times GROUP BY moment, firings, sampling;
 SELECT is((SELECT array_agg(runs) FROM busy_runs), array_fill(7::bigint, ARRAY[12]),
-    'all were busy');
-SELECT cmp_ok(most, '>', 0.5, what || ': takes most of the time') FROM busy_runs;
-SELECT cmp_ok(least, '<', 1.1, what || ': takes no more than all') FROM busy_runs;
-SELECT cmp_ok(ratio, '>', 2.0, what || ': more than the other one') FROM busy_runs;
-SELECT cmp_ok(light, '>', 0.0, what || ': which takes some, too') FROM busy_runs;
+    'triggers: seven runs of each kind');
+SELECT cmp_ok(most, '>', 0.5, what || ': the heavy trigger takes most of the time') FROM busy_runs;
+SELECT cmp_ok(least, '<', 1.1, what
+    || ': the heavy trigger takes at most the time of the run') FROM busy_runs;
+SELECT cmp_ok(ratio, '>', 2.0, what
+    || ': the heavy trigger takes longer than the light one') FROM busy_runs;
+SELECT cmp_ok(light, '>', 0.0, what || ': the light trigger takes time, too') FROM busy_runs;
 
 -- Triggers that fail, and triggers that explain a statement that fires the same trigger
 CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -950,7 +960,8 @@ BEGIN
     RETURN result || (SELECT count(*) FROM busy);
 END $$;
 SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment
-    || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
+    || ' trigger: clock_explain works again after an error')
+    FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
 
 -- The server's own statistics of functions are collected as usual.
 BEGIN;
@@ -959,14 +970,15 @@ CREATE TRIGGER heavy BEFORE INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp
 SELECT clock_explain_text('INSERT INTO busy SELECT 1, 1 FROM generate_series(1, 300)',
     allow_writes => true) \g /dev/null
 SELECT is((SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'loops'), 300::bigint,
-    'firings are calls of a function');
+    'pg_stat_xact_user_functions counts firings as calls');
 ROLLBACK;
 
 -- Cursors and portals that are closed before their end
 BEGIN;
 DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= '
     || t.i)) FROM t ORDER BY i;
-SELECT is((SELECT count(*) FROM pg_cursors WHERE name = 'c'), 1::bigint, 'a cursor');
+SELECT is((SELECT count(*) FROM pg_cursors WHERE name = 'c'), 1::bigint,
+    'a cursor on clock_explain is open');
 FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
@@ -1013,10 +1025,11 @@ FROM sharing GROUP BY name, method;
 SELECT ok(0.5 * (total[1] + total[2]) < total[CASE name WHEN 'other order' THEN 1 WHEN 'sorted'
     THEN 1 WHEN 'DELETE twice' THEN 1 ELSE 2 END] + CASE name WHEN 'DELETE twice' THEN run_ms
     ELSE 0 END,
-          method || ', ' || name || ': the one that makes most calls: ' || text)
+          method || ', ' || name
+              || ': the node with most of the calls has most of the time: ' || text)
 FROM users WHERE name <> 'DELETE';
 SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name
-    || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
+    || ': self times exclude the time of the subplan: ' || text) FROM users;
 SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name
     || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users
     WHERE method = 'sampling';
@@ -1036,26 +1049,28 @@ CREATE TEMP TABLE rare AS SELECT * FROM
 SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric,
     'a rare long call is in the margin of the node that makes it') FROM rare
     WHERE node_type = 'Seq Scan';
-SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above')
+SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric,
+    'a rare long call is in the margin of the node above, too')
     FROM rare WHERE node_type = 'Aggregate';
 SELECT ok(max(note) FILTER (WHERE node = 0) ~
     '^[\d.]+ ms[:;].*\n  \d+\.\d ms in a few long calls, or in gaps between timed calls$'
     OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
-          'which is said, unless that call was timed by chance') FROM rare;
+          'the note states a rare long call, unless it was timed by chance') FROM rare;
 
 -- A CTE that modifies data and that no node scans is executed at the end.
 SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER
     (WHERE node_type = 'Seq Scan')
           AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER
               (WHERE node_type = 'ModifyTable'),
-          m || ', ' || sampling || ': a CTE that is not read: '
+          m || ', ' || sampling || ': the time of a CTE that is not read is that of its nodes: '
               || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node) FILTER
                   (WHERE node > 0))
 FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
     LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m,
         allow_writes => true) GROUP BY m, sampling;
 
-SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
+SELECT is(current_setting('clocktiming.worker_timing'), '',
+    'clocktiming.worker_timing is empty after all calls');
 -- Several runs. Times are means over the runs, and margins include the differences between the
 -- runs. The second and the fourth of the five runs sleep.
 CREATE TEMP SEQUENCE turn;
@@ -1063,27 +1078,31 @@ CREATE TEMP TABLE series AS SELECT * FROM
     clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$,
     runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
-SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series WHERE node > 0;
-SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series
+SELECT cmp_ok(total_ms, '>=', 79.9,
+    'runs => 5: times are means over all runs') FROM series WHERE node > 0;
+SELECT cmp_ok(total_margin_ms, '>', 60.0,
+    'runs => 5: margins include the differences between runs') FROM series
     WHERE node > 0;
-SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series WHERE node = 0;
+SELECT cmp_ok(run_ms, '>=', 79.9,
+    'runs => 5: run_ms is the mean over all runs') FROM series WHERE node = 0;
 -- A node that is executed only in some of the runs
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM
     clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0
                   THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
-SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs
+SELECT cmp_ok(total_ms, '>=', 3.9,
+    'runs => 5: the mean includes runs without this node: ' || line) FROM some_runs
     WHERE node_type = 'Aggregate';
 -- With several runs, counts are those of a single run, if they are the same in all runs. The times
 -- are consistent, too.
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node)
     FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q)
-              AS e), 'runs: counts: ' || q),
+              AS e), 'runs => 4: counts are those of a single run: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0
            AND timed_calls <= calls AND timed_calls > 0)
                   AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)
-                      WHERE node > 0), 'runs: times: ' || q)])
+                      WHERE node > 0), 'runs => 4: times are consistent: ' || q)])
 FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)',
     'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 
@@ -1092,14 +1111,14 @@ CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clo
     LEFT JOIN clock_sources AS c ON c.source = p.value
 WHERE p.name = 'clock_explain_source';
 SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '',
-    format('timed by %s: %s', source, note)) FROM timed_by;
+    format('plans are timed by %s: %s', source, note)) FROM timed_by;
 SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1')
     AS line WHERE line ~ '^Time: '), clock,
-          'which the summary line names') FROM timed_by;
+          'the line "Time" names the clock that times plans') FROM timed_by;
 -- On 64-bit Arm, the counter is used if it can be read faster than the system's clock.
 SELECT ok(t.source = 'cntvct' OR t.note ~
     '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$',
-    'Arm: the counter, if that is cheaper')
+    'Arm: the counter times plans, if its readings are faster')
 FROM timed_by AS t, clock_platform AS p, clock_sources AS c
 WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct'
     AND c.available;

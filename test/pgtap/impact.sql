@@ -8,67 +8,77 @@ CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing',
     'auto_explain.log_analyze', 'auto_explain.log_timing'],
-          'four settings, in this order');
+          'clock_impact: four settings, in this order');
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail),
     (SELECT array_agg(setting ORDER BY setting) FROM impact),
-          'work is timed by these');
+          'each of the four settings times some kind of work');
 
 -- cpu_percent follows from the number of operations and the time of an operation.
 SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=',
     0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
-              work || ': the cost is that of the operations') FROM detail
+              work || ': cpu_percent is operations_per_s times operation_ns') FROM detail
                   WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work
-    || ': an operation costs its readings')
+    || ': the cost of an operation is that of its readings')
 FROM detail WHERE setting LIKE 'track%';
-SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': to time a call costs something') FROM detail
+SELECT cmp_ok(operation_ns, '>', 0::numeric, work
+    || ': the cost of timing a call is positive') FROM detail
     WHERE setting = 'auto_explain.log_timing';
-SELECT cmp_ok(operation_ns, '>=', 0::numeric, work || ': to count it, no less than nothing')
+SELECT cmp_ok(operation_ns, '>=', 0::numeric, work
+    || ': the cost of counting a call is not negative')
     FROM detail WHERE setting = 'auto_explain.log_analyze';
 SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work
-    || ': to count it reads no clock') FROM detail
+    || ': counting a call reads no clock') FROM detail
 WHERE setting = 'auto_explain.log_analyze';
 SELECT matches(reason, 'log_analyze, without which nothing is timed', work
-    || ': log_timing is nothing alone') FROM detail
+    || ': reason says that log_timing requires log_analyze') FROM detail
 WHERE setting = 'auto_explain.log_timing';
-SELECT matches(reason, 'cost of writing plans to the log is not included',
-               work || ': what is not in it')
+SELECT matches(reason, 'cost of writing plans to the log is not included', work
+    || ': reason says that the cost of writing plans is not included')
     FROM detail WHERE setting = 'auto_explain.log_analyze';
-SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
-SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail
+SELECT is(period, 'since the last reset', work
+    || ': the period is since the last reset') FROM detail;
+SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': the cost has a margin') FROM detail
     WHERE cpu_percent IS NOT NULL;
-SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail
+SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work
+    || ': least_cpu_percent is at most cpu_percent') FROM detail
     WHERE least_cpu_percent IS NOT NULL;
-SELECT is(most_cpu_percent, cpu_percent, work || ': the most') FROM detail
+SELECT is(most_cpu_percent, cpu_percent, work
+    || ': most_cpu_percent is cpu_percent if that is exact or a bound') FROM detail
     WHERE (bound IS NULL OR bound = 'at most') AND cpu_percent IS NOT NULL;
-SELECT is(most_cpu_percent, NULL, work || ': no upper bound') FROM detail WHERE bound <> 'at most'
+SELECT is(most_cpu_percent, NULL, work
+    || ': most_cpu_percent is NULL without an upper bound') FROM detail WHERE bound <> 'at most'
     AND setting LIKE 'track%';
-SELECT cmp_ok(most_cpu_percent, '>=', cpu_percent, setting || ': the most is no less') FROM detail
+SELECT cmp_ok(most_cpu_percent, '>=', cpu_percent, setting
+    || ': most_cpu_percent is at least cpu_percent') FROM detail
     WHERE setting LIKE 'auto_explain%';
-SELECT is(least_cpu_percent, cpu_percent, work || ': what is counted has no other bound')
+SELECT is(least_cpu_percent, cpu_percent, work
+    || ': least_cpu_percent is cpu_percent if that is exact')
     FROM detail WHERE bound IS NULL AND cpu_percent IS NOT NULL;
-SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL
+SELECT ok(reason IS NOT NULL, work
+    || ': reason explains a bound or an unknown cost') FROM detail WHERE bound IS NOT NULL
     OR cpu_percent IS NULL;
-SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no work, no doubt')
+SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work
+    || ': without work, the cost is 0 and has no bound')
     FROM detail WHERE operations = 0;
 SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001,
-    work || ': a rate is that of the period')
+    work || ': operations_per_s is operations divided by period_s')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
 -- The total is the sum of its parts. Both calls read the same snapshot of the statistics.
 SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5,
-    i.setting || ': the sum of its parts')
+    i.setting || ': operations_per_s is the sum over the kinds of work')
 FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s,
     max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
 WHERE i.setting LIKE 'track%';
 SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * reading_ns / 1e7), '<=',
     cpu_percent * 0.01 + 0.0005,
-              setting || ': the cost is that of the readings') FROM impact
+              setting || ': cpu_percent is the cost of the readings') FROM impact
                   WHERE setting LIKE 'track%';
 SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d
     WHERE d.setting = i.setting),
-          i.setting || ': the sources of its parts') FROM impact AS i;
+          i.setting || ': statistics names the views of all kinds of work') FROM impact AS i;
 
 -- The numbers of operations are those of the server's statistics.
 CREATE FUNCTION pg_temp.counts(query text) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
@@ -108,8 +118,9 @@ CREATE TEMP TABLE expected AS
     ) AS v(least_version, most_version, work, query)
     WHERE current_setting('server_version_num')::int BETWEEN least_version AND most_version;
 SELECT is((SELECT array_agg(DISTINCT work ORDER BY work) FROM detail),
-    (SELECT array_agg(work ORDER BY work) FROM expected), 'all work there is');
-SELECT is(d.operations, pg_temp.counts(e.query), d.work || ': as many as the server counts')
+    (SELECT array_agg(work ORDER BY work) FROM expected), 'all kinds of work of this version');
+SELECT is(d.operations, pg_temp.counts(e.query), d.work
+    || ': operations are those of the server''s statistics')
 FROM detail AS d JOIN expected AS e USING (work) WHERE d.statistics <> 'pg_stat_statements';
 COMMIT;
 
@@ -149,12 +160,16 @@ CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
 AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before '
     'AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
 -- The work has used 7000 kB of temporary files (875 blocks), and has written at least 100 commits.
-SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint, 'blocks of temporary files');
-SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint, 'writes of WAL');
-SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of scans');
+SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint,
+    'known work: blocks of temporary files are counted');
+SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint,
+    'known work: writes of WAL are counted');
+SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint,
+    'known work: rows of scans are counted');
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
     WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
-              'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
+              'known work: extensions of tables are counted')
+    WHERE current_setting('server_version_num')::int >= 160000;
 
 -- The upper bound of the cost assumes one call per 10 ns of active time, or the estimated number of
 -- calls if that is larger. The bound is NULL if the active time is unknown.
@@ -222,27 +237,30 @@ BEGIN
                    FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
-SELECT is(i.advice, m.advice, m.setting || ': advice') FROM clock_impact() AS i RIGHT JOIN made_up
+SELECT is(i.advice, m.advice, m.setting
+    || ': advice from statistics of 1 s') FROM clock_impact() AS i RIGHT JOIN made_up
     AS m USING (setting);
-SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice after a minute')
+SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice from clock_impact(60)')
     FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
 SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1,
-    'the upper bound of a single kind of work');
+    'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
     'only with sample_rate <= 0.005 or clocktiming.sampled_timing',
-    'advice by the rate that is set');
+    'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
-SELECT cmp_ok(max(length(advice)), '<=', 64, 'advice is short') FROM clock_impact();
-SELECT is(count(advice), 0::bigint, 'no advice for kinds of work')
+SELECT cmp_ok(max(length(advice)), '<=', 64,
+    'advice has at most 64 characters') FROM clock_impact();
+SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
 -- The recommended sample_rate does not depend on the cost of a call, which may be unknown.
 SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', 7200,
                                        NULL),
-    'only with sample_rate <= 0.5 or clocktiming.sampled_timing', 'an unknown cost of a call');
+    'only with sample_rate <= 0.5 or clocktiming.sampled_timing',
+        'advice on sample_rate does not depend on an unknown cost of a call');
 
 -- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
 -- of statements.
@@ -251,29 +269,31 @@ CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, ca
     RETURNS text LANGUAGE sql
 AS $$SELECT internal_clock_timing_advice(setting, in_effect, cpu_percent, most_cpu_percent, NULL,
                                          7200, call_ns)$$;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'timers: unknown');
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason',
+    'not sampled: advice if the cost is unknown');
 SET LOCAL clocktiming.sampled_timing = auto_explain;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 100 statements/s (sampled)',
-    'sampled');
+    'sampled: advice limits the statements per second');
 SELECT is(pg_temp.advice(NULL, NULL, NULL), 'may be on below 100 statements/s (sampled)',
-    'sampled, with an unknown cost of calls');
+    'sampled: advice if the cost of a call is unknown');
 SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may be on below 10 statements/s (sampled)',
-    'sampled, with a slow clock');
+    'sampled: advice if the clock is slow');
 SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reason',
-    'nothing is sampled without auto_explain');
-SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled, without work');
+    'sampled: advice if auto_explain is not in effect');
+SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled: advice if there is no work');
 SELECT is(internal_clock_timing_advice('track_io_timing', false, 0.1, NULL, NULL, s, NULL), a,
-          s || ' s of statistics')
+          s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (3599.4, 'may be on (3599 s of statistics; try clock_impact(60))'),
              (3600, 'may be on')) AS v (s, a);
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
     'only with sample_rate <= 0.5 and log_timing off',
-    'sampling does not change log_analyze');
+    'sampled: the advice on log_analyze is that without sampling');
 SET LOCAL auto_explain.sample_rate = 0.5;
 SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 200 statements/s (sampled)',
-    'half of the statements are sampled');
+    'sampled: the limit of statements doubles with sample_rate 0.5');
 SET LOCAL auto_explain.sample_rate = 0;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason', 'none are sampled');
+SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason',
+    'sampled: advice with sample_rate 0');
 RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_timing = on;
 SET LOCAL auto_explain.log_analyze = on;
@@ -287,35 +307,41 @@ FROM (VALUES ('off'), ('on'), ('auto_explain')) AS s (value),
          'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 1e6)), true,
                                   '{"counting_ns": 3, "timing_ns": 40}') AS w
 WHERE w.work = 'calls of plan nodes';
-SELECT is(cpu_percent, 4.0000, 'timers: the cost of calls') FROM sampling
+SELECT is(cpu_percent, 4.0000, 'not sampled: cpu_percent is the cost of the calls') FROM sampling
     WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
 SELECT matches(reason, 'with clocktiming.sampled_timing, timing costs some 0.1 ms per [^;]*$',
-    'timers: the alternative') FROM sampling
+    'not sampled: reason states the cost of sampling') FROM sampling
 WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
 SELECT is(ARRAY[cpu_percent, cpu_margin_percent, least_cpu_percent, most_cpu_percent,
                 active_percent], array_fill(NULL::numeric, ARRAY[5]),
-          sampled || ': the cost is not that of calls') FROM sampling
+          sampled || ' for sampled_timing: the cost of calls is NULL') FROM sampling
 WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT is(bound, NULL, sampled || ': no bound of an unknown cost') FROM sampling
+SELECT is(bound, NULL, sampled
+    || ' for sampled_timing: the unknown cost has no bound') FROM sampling
     WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT matches(reason, '; clocktiming.sampled_timing is in effect$', sampled || ': why')
+SELECT matches(reason, '; clocktiming.sampled_timing is in effect$', sampled
+    || ' for sampled_timing: reason names the setting')
     FROM sampling WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT is(cpu_percent, 0.3000, sampled || ': rows are counted as without sampling') FROM sampling
+SELECT is(cpu_percent, 0.3000, sampled
+    || ' for sampled_timing: the cost of counting rows is the same') FROM sampling
     WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL clocktiming.sampled_timing = auto_explain;
-SELECT matches(advice, '^may be on below [0-9]+ statements/s [(]sampled[)]$', 'advice: sampled')
+SELECT matches(advice, '^may be on below [0-9]+ statements/s [(]sampled[)]$',
+    'sampled: clock_impact() limits the statements per second')
     FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
-SELECT is(count(*), 4::bigint, 'sampled: the same settings') FROM clock_impact();
-SELECT is(w.cpu_percent, 0.0000, 'sampled: no work, no doubt')
+SELECT is(count(*), 4::bigint,
+    'sampled: clock_impact() returns the same four settings') FROM clock_impact();
+SELECT is(w.cpu_percent, 0.0000, 'sampled: without calls, the cost is 0')
 FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
                           '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0;
-SELECT matches(advice, '^may be on [(][0-9]+ s of statistics; ', 'sampled: no statements')
+SELECT matches(advice, '^may be on [(][0-9]+ s of statistics; ',
+    'sampled: log_timing may be on with sample_rate 0')
     FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing';
 RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_min_duration = -1;
-SELECT ok(cpu_percent >= 0, 'without auto_explain, the cost is that of calls')
+SELECT ok(cpu_percent >= 0, 'sampled_timing without auto_explain: the cost is that of calls')
     FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
 RESET auto_explain.log_timing;
 RESET auto_explain.log_analyze;
@@ -330,15 +356,15 @@ LOAD 'auto_explain';
 SET LOCAL auto_explain.log_min_duration = '1d';
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
-          'log_timing without log_analyze');
+          'log_timing is on, but not in effect without log_analyze');
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
     WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
-          'nor is log_analyze');
+          'log_analyze is off, and not in effect');
 SET LOCAL auto_explain.log_analyze = on;
 CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_timing';
-SELECT ok(in_effect, 'in effect') FROM instrumented;
-SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true)
+SELECT ok(in_effect, 'log_timing is in effect together with log_analyze') FROM instrumented;
+SELECT ok(in_effect, 'log_analyze is in effect if it is on') FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_analyze';
 -- For auto_explain, the statements that clocktiming executes are nested. With this setting,
 -- auto_explain instruments them, and clocktiming cannot measure the cost of a call.
@@ -347,8 +373,9 @@ CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0,
-    'a call that cannot be measured is two readings') FROM nested;
-SELECT matches(reason, 'another extension instruments the query', 'and why that is') FROM nested;
+    'the cost of a call that cannot be measured is that of two readings') FROM nested;
+SELECT matches(reason, 'another extension instruments the query',
+    'reason says that another extension instruments the query') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
 CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_timing';
@@ -357,8 +384,9 @@ CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_timing';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=',
     0.001,
-              'a sample of the statements costs a share') FROM sampled AS s, whole AS w;
-SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;
+              'with sample_rate 0.01, operations_per_s is 1 % of that without')
+                  FROM sampled AS s, whole AS w;
+SELECT matches(reason, 'sample_rate is 0.01', 'reason states the sample_rate') FROM sampled;
 \endif
 
 SELECT * FROM finish();

@@ -12,40 +12,46 @@ CREATE TEMP TABLE part AS SELECT n, clock_measure('system', 0.02) AS sample
 CREATE TEMP TABLE whole AS SELECT clock_merge(sample) AS sample FROM part;
 
 SELECT is(pg_temp.number(w.sample, 'readings')::bigint,
-    (SELECT sum(pg_temp.number(sample, 'readings')::bigint)::bigint FROM part), 'readings')
+    (SELECT sum(pg_temp.number(sample, 'readings')::bigint)::bigint FROM part),
+        'the readings are added up')
     FROM whole AS w;
 SELECT is(pg_temp.number(w.sample, 'gaps')::bigint,
-    (SELECT sum(pg_temp.number(sample, 'gaps')::bigint)::bigint FROM part), 'gaps') FROM whole AS w;
+    (SELECT sum(pg_temp.number(sample, 'gaps')::bigint)::bigint FROM part),
+        'the gaps are added up') FROM whole AS w;
 SELECT is(pg_temp.number(w.sample, 'migrations')::bigint,
-    (SELECT sum(pg_temp.number(sample, 'migrations')::bigint)::bigint FROM part), 'migrations')
+    (SELECT sum(pg_temp.number(sample, 'migrations')::bigint)::bigint FROM part),
+        'the migrations are added up')
     FROM whole AS w;
 SELECT is(pg_temp.number(w.sample, 'gap_max_ns'), (SELECT max(pg_temp.number(sample, 'gap_max_ns'))
-    FROM part), 'the longest gap') FROM whole AS w;
+    FROM part), 'the longest gap is that of all parts') FROM whole AS w;
 SELECT is((w.sample::jsonb ->> 'started_at'), (SELECT min(sample::jsonb ->> 'started_at')
-    FROM part), 'started with the first') FROM whole AS w;
+    FROM part), 'started_at is that of the earliest part') FROM whole AS w;
 SELECT is(pg_temp.numbers(w.sample, 'cpus'), (SELECT array_agg(DISTINCT c ORDER BY c) FROM part,
-    unnest(pg_temp.numbers(sample, 'cpus')) AS c), 'CPUs')
+    unnest(pg_temp.numbers(sample, 'cpus')) AS c), 'the CPUs are those of all parts')
 FROM whole AS w;
 SELECT results_eq(
     $$SELECT t, c FROM whole, unnest(pg_temp.numbers(sample, 'ticks'),
         pg_temp.numbers(sample, 'counts')) AS u(t, c) ORDER BY t$$,
     $$SELECT t, sum(c)::bigint FROM part, unnest(pg_temp.numbers(sample, 'ticks'),
         pg_temp.numbers(sample, 'counts')) AS u(t, c) GROUP BY t ORDER BY t$$,
-    'each duration');
+    'the counts of each duration are added up');
 SELECT results_eq(
     'SELECT h.le_ns, h.count FROM whole, clock_histogram(sample) AS h WHERE h.count > 0 ORDER BY 1',
     'SELECT h.le_ns, sum(h.count)::bigint FROM part, clock_histogram(sample) AS h '
         'WHERE h.count > 0 GROUP BY 1 ORDER BY 1',
-    'each bucket');
+    'the counts of each bucket are added up');
 SELECT is(s.max_ns, (SELECT max(p.max_ns) FROM part, clock_summary(part.sample) AS p),
-    'the largest duration')
+    'the largest duration is that of all parts')
 FROM whole, clock_summary(whole.sample) AS s;
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(p.mean_ns * p.readings) / sum(p.readings) FROM part,
     clock_summary(part.sample) AS p)),
-              '<=', 0.01, 'the mean') FROM whole, clock_summary(whole.sample) AS s;
+              '<=', 0.01,
+                  'the mean is the weighted mean of the parts')
+                  FROM whole, clock_summary(whole.sample) AS s;
 SELECT cmp_ok(s.mean_margin_ns, '<=', (SELECT max(p.mean_margin_ns) FROM part,
     clock_summary(part.sample) AS p) + 0.01,
-              'merging does not make the mean less certain') FROM whole, clock_summary(whole.sample)
+              'the margin of the mean is at most the largest one of the parts')
+                  FROM whole, clock_summary(whole.sample)
                   AS s
 WHERE s.mean_margin_ns IS NOT NULL;
 
@@ -53,7 +59,8 @@ SELECT is((s.cost_ns, s.cost_margin_ns),
           (SELECT (p.cost_ns, p.cost_margin_ns) FROM part, clock_summary(part.sample) AS p
            ORDER BY pg_temp.number(part.sample, 'cost_ns') + pg_temp.number(part.sample,
                'cost_margin_ns') LIMIT 1),
-          'the cost of the part that was disturbed least') FROM whole, clock_summary(whole.sample)
+          'the cost is that of the part that was disturbed least')
+              FROM whole, clock_summary(whole.sample)
               AS s;
 
 -- The result does not depend on the order of the samples, nor on how many of them are merged at a
@@ -65,14 +72,14 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'),
               pg_temp.number(sample, 'readings')::bigint, sample::jsonb ->> 'started_at',
               pg_temp.numbers(sample, 'cpus'))::text FROM whole),
-          'the order does not matter');
+          'the order of the samples does not matter');
 SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
     pg_temp.number(m, 'readings')::bigint)::text
            FROM (SELECT clock_merge(g.m) AS m FROM (SELECT clock_merge(sample) AS m FROM part
                GROUP BY n % 2) AS g) AS x),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'),
               pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
-          'in two steps as in one');
+          'merging in two steps has the same result as in one step');
 
 -- A parallel merge has the same result as a serial one. All numbers are multiples of a power of 2,
 -- so that sums do not depend on the order of the summands. Only the margin of the mean is computed
@@ -97,10 +104,11 @@ BEGIN
     RETURN NEXT alike(plan, '%Finalize%Gather%Partial%Aggregate%', what
         || ': the plan is parallel');
     EXECUTE query INTO parallel;
-    RETURN NEXT is(parallel, serial, what || ': the same in parallel');
+    RETURN NEXT is(parallel, serial, what || ': the result of a parallel plan is the same');
     PERFORM set_config('parallel_leader_participation', 'off', true);
     EXECUTE query INTO parallel;
-    RETURN NEXT is(parallel, serial, what || ': the same from workers alone');
+    RETURN NEXT is(parallel, serial, what
+        || ': the result of workers without the leader is the same');
     PERFORM set_config('parallel_leader_participation', 'on', true);
 END;
 $$;
@@ -156,7 +164,7 @@ SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'
     'more durations than are kept exactly');
 SET LOCAL max_parallel_workers_per_gather = 2;
 SELECT throws_ok('SELECT clock_merge(sample) FROM merge_mixed', '22023',
-    'cannot merge samples of different clocks', 'different clocks, in parallel');
+    'cannot merge samples of different clocks', 'a parallel merge of different clocks is an error');
 
 SELECT * FROM finish();
 ROLLBACK;

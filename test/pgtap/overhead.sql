@@ -4,27 +4,28 @@ SELECT * FROM no_plan();
 
 CREATE TEMP TABLE runs AS SELECT * FROM clock_executor_overhead_runs(2000, duration => 1);
 SELECT is((SELECT array_agg(mode) FROM runs), ARRAY['plain', 'timing off', 'timing on',
-    'timing on, buffers'], 'four modes');
+    'timing on, buffers'], 'four modes, in this order');
 SELECT is((SELECT count(DISTINCT runs)::int FROM runs), 1,
-    'each was executed as often as the others');
-SELECT cmp_ok(runs, '>=', 10::bigint, mode || ': several times') FROM runs;
+    'all modes are executed equally often');
+SELECT cmp_ok(runs, '>=', 10::bigint, mode || ': at least 10 executions') FROM runs;
 SELECT ok(min_ms > 0 AND min_ms <= median_ms AND min_ms <= mean_ms AND stddev_ms >= 0, mode
-    || ': times are in order') FROM runs;
+    || ': median and mean are not below the minimum') FROM runs;
 SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percent IS NULL,
-    'plain is what the others are compared to')
+    'plain: no overhead, because the other modes are compared with it')
 FROM runs WHERE mode = 'plain';
-SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
+SELECT ok(overhead_margin_ns >= 0, mode || ': the overhead has a margin') FROM runs
+    WHERE mode <> 'plain';
 SELECT is(typical_overhead_ns IS NULL, mode = 'plain', mode
-    || ': the typical overhead is over plain') FROM runs;
+    || ': a typical overhead, except for plain') FROM runs;
 -- The typical overhead is a difference of medians. A median and a mean differ by at most one
 -- standard deviation. So the overhead is compared with the difference of the means, with the sum of
 -- the two standard deviations as tolerance.
 SELECT cmp_ok(abs(r.typical_overhead_ns * 2000 / 1e6 - (r.mean_ms - p.mean_ms)), '<=',
     r.stddev_ms + p.stddev_ms + 0.0002,
-              r.mode || ': the typical overhead is near the mean')
+              r.mode || ': the typical overhead agrees with the difference of means')
 FROM runs AS r, runs AS p WHERE p.mode = 'plain' AND r.mode <> 'plain';
 -- EXPLAIN ANALYZE is slower than the query, and its slowdown in percent agrees with the overhead.
-SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs
+SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': the overhead is positive') FROM runs
     WHERE mode LIKE 'timing on%';
 SELECT ok(slowdown_percent BETWEEN overhead_ns * 2000 / 1e6 / (SELECT median_ms FROM runs
     WHERE mode = 'plain') * 100 - 0.1
@@ -36,7 +37,7 @@ FROM runs WHERE mode LIKE 'timing on%';
 SELECT cmp_ok(((SELECT min_ms FROM runs WHERE mode = 'timing on') - (SELECT min_ms FROM runs
     WHERE mode = 'plain'))
               * 1e6 / 2000, '>', (SELECT min_ns FROM clock_summary(duration => 0.1)) / 5,
-                  'timing costs what readings cost');
+                  'the overhead of timing exceeds a tenth of the cost of its readings');
 
 -- Timing the whole statement and timing only the executor have the same result. The fastest
 -- execution of each mode is used, because it is so short that it keeps the CPU even on a busy
@@ -50,19 +51,21 @@ CREATE TEMP TABLE paths AS
     GROUP BY path, mode;
 CREATE TEMP VIEW statements AS SELECT * FROM paths WHERE path = 'statement';
 CREATE TEMP VIEW executions AS SELECT * FROM paths WHERE path = 'executor';
-SELECT is(count(*)::int, 8, 'four modes, by both paths') FROM paths;
+SELECT is(count(*)::int, 8, 'four modes for each of the two paths') FROM paths;
 SELECT cmp_ok(s.min_ms / e.min_ms, '>', 0.5, s.mode
-    || ': a statement takes as long as the executor alone')
+    || ': a statement takes more than half of the time of the executor')
 FROM statements AS s JOIN executions AS e USING (mode);
-SELECT cmp_ok(s.min_ms / e.min_ms, '<', 2.0, s.mode || ': and no longer')
+SELECT cmp_ok(s.min_ms / e.min_ms, '<', 2.0, s.mode
+    || ': a statement takes less than twice the time of the executor')
 FROM statements AS s JOIN executions AS e USING (mode);
 
 -- The workload writes no temporary files.
 SET LOCAL temp_file_limit = 0;
 SET LOCAL work_mem = '64kB';
 SELECT throws_ok('SELECT count(*) FROM (SELECT i FROM generate_series(1, 50000) AS i OFFSET 0) '
-    'AS s', '53400', NULL, 'a temporary file would be an error');
-SELECT lives_ok('SELECT clock_executor_overhead_runs(50000, duration => 0.5)', 'no temporary file');
+    'AS s', '53400', NULL, 'temp_file_limit makes a temporary file an error');
+SELECT lives_ok('SELECT clock_executor_overhead_runs(50000, duration => 0.5)',
+    'the workload writes no temporary file');
 RESET work_mem;
 RESET temp_file_limit;
 
@@ -70,9 +73,10 @@ RESET temp_file_limit;
 -- 20001 times, the aggregate twice.
 CREATE TEMP TABLE query AS SELECT * FROM
     clock_query_overhead('SELECT count(*) FROM generate_series(1, 20000)', 0.5);
-SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint], 'node calls');
+SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint],
+    'node_calls is the number of calls of all nodes');
 SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 0.1, mode
-    || ': per call') FROM query
+    || ': the overhead per call is the overhead divided by node_calls') FROM query
 WHERE mode <> 'plain';
 
 -- The results state whether the plan was parallel, and whether it was compiled by JIT.
@@ -82,26 +86,28 @@ SET LOCAL min_parallel_table_scan_size = 0;
 SET LOCAL min_parallel_index_scan_size = 0;
 SELECT is((SELECT array_agg(DISTINCT parallel)
     FROM clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
-          ARRAY[true], 'a parallel plan') WHERE current_setting('max_parallel_workers')::int > 0;
+          ARRAY[true], 'the column parallel is true for a parallel plan')
+    WHERE current_setting('max_parallel_workers')::int > 0;
 SET LOCAL jit = on;
 SET LOCAL jit_above_cost = 0;
 SELECT is((SELECT array_agg(DISTINCT jit) FROM
     clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
-          ARRAY[true], 'a plan to be compiled') WHERE pg_jit_available();
+          ARRAY[true],
+              'the column jit is true for a plan that is compiled') WHERE pg_jit_available();
 
 -- If the server can choose its clock, the query is measured with each clock.
 SELECT is((SELECT count(DISTINCT clock)::int FROM clock_query_overhead('SELECT 1', 0.1,
     clock_sources => '{system,tsc,system}')),
-          2, 'one set of rows for each clock')
+          2, 'clock_sources: one set of rows for each clock')
 FROM clock_platform WHERE name = 'timing_clock_source' AND value IS NOT NULL
     AND (SELECT available FROM clock_sources WHERE source = 'rdtsc');
 SELECT throws_ok($$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => '{}')$$, NULL,
-    'an empty list of clocks');
+    'clock_sources: an empty list is an error');
 SELECT throws_ok($$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => '{sundial}')$$,
-    NULL, 'an unknown clock');
+    NULL, 'clock_sources: an unknown clock is an error');
 SELECT throws_ok(
     $$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => ARRAY[NULL::text])$$, NULL,
-    'a clock that is null');
+    'clock_sources: NULL as a clock is an error');
 
 SELECT * FROM finish();
 ROLLBACK;

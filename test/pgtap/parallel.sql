@@ -56,11 +56,11 @@ CREATE FUNCTION removed(explained json) RETURNS integer LANGUAGE sql AS $$
     FROM json_extract_path(explained, '0', 'Plan', 'Plans', '0') AS scan;
 $$;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', s)::json), 66667,
-          format('removed rows, one call in %s timed', s))
+          format('removed rows of workers are counted once, one call in %s timed', s))
 FROM unnest('{1,64}'::integer[]) AS s;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json),
     66667,
-          'removed rows, full');
+          'removed rows of workers are counted once, method full');
 -- Gather's self time excludes the leader's wait for its workers, and shares add up without it.
 SET LOCAL parallel_leader_participation = off;
 CREATE TEMP TABLE waits AS
@@ -69,21 +69,22 @@ CREATE TEMP TABLE waits AS
          clock_explain('SELECT count(*) FROM many WHERE CASE WHEN i % 50000 = 0 '
              'THEN pg_sleep(0.01) IS NOT NULL END', runs => runs) AS e;
 SELECT is(string_agg(node_type, ' ' ORDER BY node), 'Aggregate Gather Aggregate Seq Scan', runs
-    || ' runs: nodes')
+    || ' runs: nodes of the plan')
 FROM waits GROUP BY runs ORDER BY runs;
 SELECT ok(self_ms < total_ms / 5 AND note ~ '^[0-9.]+ ms waiting for workers', runs
-    || ' runs: Gather waited: ' || waits)
+    || ' runs: the self time of Gather excludes its wait: ' || waits)
 FROM waits WHERE node_type = 'Gather' ORDER BY runs;
 SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') >
-    70, runs || ' runs: shares: ' || array_agg(share_percent)::text)
+    70, runs || ' runs: shares add up without the wait: ' || array_agg(share_percent)::text)
 FROM waits GROUP BY runs ORDER BY runs;
-SELECT ok(note ~ '^(takes|may take) the most time', runs || ' runs: most time: ' || waits)
+SELECT ok(note ~ '^(takes|may take) the most time', runs
+    || ' runs: the scan takes the most time: ' || waits)
 FROM waits WHERE node_type = 'Seq Scan' ORDER BY runs;
 RESET parallel_leader_participation;
 
 -- Workers that cannot be started
 SET LOCAL max_parallel_workers = 0;
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0')::json), 66667,
-          'removed rows, without workers');
+          'removed rows are counted if no worker can be started');
 SELECT * FROM finish();
 ROLLBACK;

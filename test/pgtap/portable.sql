@@ -48,7 +48,7 @@ SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE sche
           '{clock_advice,clock_check,clock_executor_overhead,clock_explain,'
               'clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_measure,'
               'clock_query_overhead,clock_report,clock_summary}'::name[],
-          'the functions that there are to be');
+          'the portable edition has exactly these functions');
 \if :with_c
 SELECT ok(EXISTS (SELECT FROM surface AS c
                   WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind
@@ -63,97 +63,108 @@ FROM surface AS p LEFT JOIN (VALUES ('clock_histogram', 'note text')) AS e(name,
 WHERE p.schema = 'portable' AND NOT p.internal ORDER BY p.signature;
 \endif
 SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable'
-    AND coalesce(comment, '') = ''), NULL, 'each has a comment');
+    AND coalesce(comment, '') = ''), NULL, 'each function has a comment');
 SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable'
     AND internal <> (comment LIKE 'internal: %')), NULL,
-          'those that are not for users say so, and no other');
+          'comments of internal functions begin with "internal", no others');
 SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND definer),
-    NULL, 'none has rights of its own');
+    NULL, 'no function is SECURITY DEFINER');
 SELECT is((SELECT string_agg(name, ', ' ORDER BY name COLLATE "C") FROM surface
            WHERE schema = 'portable' AND coalesce(NOT 'search_path=pg_catalog, pg_temp' = ANY
                (settings), true)),
           'clock_explain, clock_explain_json, clock_explain_text, clock_query_overhead',
-          'all find the system''s objects first, but those that execute the caller''s statement');
+          'only functions that execute the caller''s statement do not set search_path');
 SELECT is((SELECT count(*)::int FROM pg_class WHERE relnamespace = 'portable'::regnamespace)
           + (SELECT count(*)::int FROM pg_type WHERE typnamespace = 'portable'::regnamespace), 0,
-              'no tables, views or types');
+              'the portable edition has no tables, views or types');
 
 --
 -- One clock
 --
 CREATE TEMP TABLE sample AS SELECT portable.clock_measure('system', 0.3) AS s;
 \if :with_c
-SELECT lives_ok('SELECT s::clock_sample FROM sample', 'the extension reads the sample');
-SELECT is((s::clock_sample)::jsonb -> k, s -> k, k || ': as it was') FROM sample,
+SELECT lives_ok('SELECT s::clock_sample FROM sample',
+    'a portable sample can be cast to clock_sample');
+SELECT is((s::clock_sample)::jsonb -> k, s -> k, k
+    || ': unchanged by the cast to clock_sample') FROM sample,
     unnest('{source,readings,ticks,counts,gaps,backward_steps}'::text[]) AS k;
 \endif
 SELECT is((SELECT sum(c::numeric) FROM jsonb_array_elements_text(s -> 'counts') AS c),
     (s ->> 'readings')::numeric - (s ->> 'backward_steps')::numeric,
-          'each reading is counted') FROM sample;
+          'the sample counts each reading except backward steps') FROM sample;
 \if :with_c
 SELECT set_eq('SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, '
     'portable.clock_histogram(s) AS h',
               'SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, '
                   'public.clock_histogram(s::clock_sample) AS h',
               'the histogram is that of the extension');
-SELECT is(p.readings, c.readings, 'readings') FROM sample, portable.clock_summary(s) AS p,
+SELECT is(p.readings, c.readings,
+    'clock_summary: readings are those of the extension')
+    FROM sample, portable.clock_summary(s) AS p,
     public.clock_summary(s::clock_sample) AS c;
 SELECT is(ARRAY[p.gaps, p.backward_steps, p.stalls], ARRAY[c.gaps, c.backward_steps, c.stalls],
-    'gaps, backward steps, stalls')
+    'clock_summary: gaps, backward steps and stalls are the extension''s')
 FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
 SELECT is(ARRAY[p.max_ns, p.gap_max_ns, p.lost_ms], ARRAY[c.max_ns, c.gap_max_ns, c.lost_ms],
-    'the longest, and the time lost')
+    'clock_summary: longest duration, gap and lost time are the extension''s')
 FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
 SELECT is((clock_summary(clock_merge(s::clock_sample))).readings,
-    2 * (SELECT (s ->> 'readings')::bigint FROM sample), 'samples can be merged at home')
+    2 * (SELECT (s ->> 'readings')::bigint FROM sample),
+        'clock_merge of the extension merges portable samples')
 FROM (SELECT s FROM sample UNION ALL SELECT s FROM sample) AS twice;
 \endif
 
 CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY
     AS h(le_ns, percent, running_percent, count, bar, note, n);
-SELECT cmp_ok(count(*), '>', 9::bigint, 'buckets up to a microsecond at least') FROM histogram;
-SELECT cmp_ok(abs(sum(percent) - 100), '<', 0.01, 'percentages sum to 100') FROM histogram;
-SELECT is(max(running_percent), 100.0000, 'the last of all is 100') FROM histogram;
+SELECT cmp_ok(count(*), '>', 9::bigint, 'clock_histogram: at least 10 buckets') FROM histogram;
+SELECT cmp_ok(abs(sum(percent) - 100), '<', 0.01,
+    'clock_histogram: percentages add up to 100') FROM histogram;
+SELECT is(max(running_percent), 100.0000,
+    'clock_histogram: running_percent ends at 100') FROM histogram;
 SELECT is((SELECT count(*)::int FROM (SELECT running_percent < lag(running_percent, 1, 0::numeric)
     OVER (ORDER BY n) AS falls,
                                              abs(running_percent - sum(percent) OVER (ORDER BY n)) >
                                                  0.001 AS differs,
                                              le_ns <> 2 ^ (n - 1) - 1 AS le FROM histogram) AS h
                                                  WHERE falls OR differs OR le), 0,
-          'they ascend, as sums of percentages, over powers of two');
+          'clock_histogram: running_percent is the sum of percent for powers of two');
 SELECT matches(string_agg(note, ' '), 'only the mean of all durations is known',
-    'it says that below a microsecond only the mean is known') FROM histogram;
+    'clock_histogram: a note says that below a microsecond only the mean is known') FROM histogram;
 
 CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3);
-SELECT cmp_ok(count(*), '=', 1::bigint, 'one row') FROM summary;
-SELECT cmp_ok(cost_ns, '>', 0::numeric, 'a reading costs something') FROM summary;
-SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'with a margin') FROM summary;
+SELECT cmp_ok(count(*), '=', 1::bigint, 'clock_summary: one row') FROM summary;
+SELECT cmp_ok(cost_ns, '>', 0::numeric,
+    'clock_summary: the cost of a reading is positive') FROM summary;
+SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'clock_summary: the cost has a margin') FROM summary;
 -- Quantiles below two ticks are NULL. On an idle machine, all quantiles may be below two ticks.
-SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST), 'quantiles ascend')
+SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST),
+    'clock_summary: quantiles ascend')
 FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q)
     AS quantiles;
 SELECT is(ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns],
-    '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'and are known from two ticks on')
+    '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'clock_summary: quantiles below two ticks are NULL')
 FROM portable.clock_summary('{"frequency_hz": 1000000, "ticks": [0, 1, 3, 50], "counts": [900000, '
     '98900, 1000, 100]}'::jsonb);
 SELECT is(ARRAY[warps::text, lags::text, rate_ppm::text], ARRAY[NULL, NULL, NULL]::text[],
-    'what needs another clock is not known') FROM summary;
+    'clock_summary: figures that need a second clock are NULL') FROM summary;
 
 --
 -- Cost of timing
 --
 CALL portable.clock_executor_overhead(1000, duration => 2) \gset o_
-SELECT cmp_ok(:o_plain_ms::numeric, '>', 0::numeric, 'a query takes time');
-SELECT cmp_ok(:o_repetitions, '>', 0, 'it was executed');
+SELECT cmp_ok(:o_plain_ms::numeric, '>', 0::numeric,
+    'clock_executor_overhead: the time of a query is positive');
+SELECT cmp_ok(:o_repetitions, '>', 0, 'clock_executor_overhead: the query is executed');
 SELECT cmp_ok(abs(:o_counting_ns::numeric + :o_timing_ns - :o_overhead_ns), '<=',
-    0.02 + 0.02 * abs(:o_overhead_ns), 'the whole is the sum of its parts');
+    0.02 + 0.02 * abs(:o_overhead_ns),
+        'clock_executor_overhead: the overhead is that of counting and timing');
 CREATE TEMP TABLE overhead AS SELECT * FROM
     portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.5);
 \if :with_c
 SELECT is((SELECT array_agg(mode ORDER BY mode) FROM overhead),
     (SELECT array_agg(mode ORDER BY mode) FROM
     public.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.2)),
-          'levels of instrumentation are the extension''s');
+          'clock_query_overhead: the modes are those of the extension');
 \endif
 SELECT ok(min_ms <= median_ms AND runs > 0, mode
     || ': executed, and the fastest is not above the median') FROM overhead;
@@ -164,26 +175,29 @@ CREATE TEMP TABLE by_c AS SELECT * FROM public.clock_impact(detail => true);
 SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effect, value '
     'FROM detail',
     'SELECT setting, work, operations, period, statistics, in_effect, value FROM by_c',
-                  'the work is that which the extension sees');
+                  'clock_impact: work and operations are those of the extension');
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
            WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s),
-               NULL, 'in the same time, up to that in between');
+               NULL, 'clock_impact: operations_per_s agrees with the extension');
 -- Compared only if the server does not read the TSC, because the portable edition only knows bounds
 -- of the cost of reading the TSC.
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail',
-    'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
+    'SELECT setting, work, bound, reason, readings_per_operation FROM by_c',
+        'clock_impact: bounds and reasons are those of the extension')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
 \endif
 SELECT is((SELECT string_agg(work, ', ') FROM detail
     WHERE abs(cpu_percent - operations_per_s * operation_ns / 1e7) > 0.0001 + cpu_percent * 0.001 +
     operations_per_s * 0.005 / 1e7),
-          NULL, 'the cost is that of the operations');
+          NULL, 'clock_impact: cpu_percent is operations_per_s times operation_ns');
 SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE least_cpu_percent > cpu_percent), NULL,
-    'the least is no more');
+    'clock_impact: least_cpu_percent is at most cpu_percent');
 SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE reason IS NULL
-    AND (bound IS NOT NULL OR cpu_percent IS NULL)), NULL, 'what is not known is said');
+    AND (bound IS NOT NULL OR cpu_percent IS NULL)), NULL,
+        'clock_impact: reason explains a bound or an unknown cost');
 SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE operations = 0
-    AND (bound IS NOT NULL OR reason IS NOT NULL OR cpu_percent <> 0)), NULL, 'no work, no doubt');
+    AND (bound IS NOT NULL OR reason IS NOT NULL OR cpu_percent <> 0)), NULL,
+        'clock_impact: without work, the cost is 0 and has no bound');
 CREATE TEMP TABLE impact AS SELECT * FROM portable.clock_impact();
 SELECT results_eq('SELECT setting, statistics, bound FROM impact',
                   'SELECT setting, string_agg(DISTINCT statistics, '', ''), (SELECT bound '
@@ -192,14 +206,15 @@ SELECT results_eq('SELECT setting, statistics, bound FROM impact',
                    ORDER BY array_position('
                        '''{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
                        'auto_explain.log_timing}'', setting)',
-                  'a row a setting, of these statistics');
+                  'clock_impact: a row for each setting, with its statistics');
 SELECT is((SELECT string_agg(i.setting, ', ') FROM impact AS i
     JOIN (SELECT setting, sum(operations_per_s) AS n FROM detail GROUP BY setting)
     AS d USING (setting)
            WHERE (i.operations_per_s IS NULL) <> (d.n IS NULL) OR abs(i.operations_per_s - d.n) >
-               0.01 + 0.5 * d.n), NULL, 'each the sum of its parts, up to the time in between');
+               0.01 + 0.5 * d.n), NULL,
+                   'clock_impact: operations_per_s is the sum over the kinds of work');
 SELECT is((SELECT array_agg(DISTINCT period) FROM portable.clock_impact(0.1)), '{observed}',
-    'in so many seconds');
+    'clock_impact(0.1): the period is "observed"');
 -- advice for made-up costs: 3.01 ns for counting a call, and 36 ns for timing it
 CREATE TEMP TABLE original AS
     SELECT pg_get_functiondef('portable.internal_clock_impact'::regproc) AS def;
@@ -220,7 +235,7 @@ SELECT results_eq(
       ORDER BY setting$$,
     $$VALUES ('only with sample_rate <= 0.003 and log_timing off'::text),
              ('only with sample_rate <= 0.003')$$,
-                  'advice states the rate');
+                  'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;
 
@@ -239,25 +254,29 @@ SELECT p.*, (SELECT max(q.node) FROM plan AS q WHERE q.node < p.node AND q.depth
 SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p))
                - '{estimate_ms,run_ms,plain_ms,note}'::text[])
            FROM plan AS p WHERE p.node IS NULL OR p.node <= 0), '[{"node": 0, "line": "Query"}]',
-          'a row for the whole query');
+          'clock_explain: a row for the whole query');
 SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0 AND note ~ '^\d+\.\d ms$'
           AND abs(substring(note FROM '^[0-9.]+')::numeric - run_ms) <= 0.0501,
-          'with the times of its run: ' || p) FROM plan AS p WHERE node = 0;
+          'clock_explain: the row for the whole query has the times of the run: '
+              || p) FROM plan AS p WHERE node = 0;
 SELECT is((SELECT string_agg(line, '; ') FROM tree
     WHERE num_nonnulls(estimate_ms, run_ms, plain_ms, preempted_ms) > 0), NULL,
-          'no node has times of the run');
-SELECT cmp_ok(count(*), '>', 4::bigint, 'a plan of several nodes') FROM tree;
-SELECT is((SELECT count(*)::int FROM tree WHERE parent IS NULL), 1, 'with one root');
+          'clock_explain: no node has times of the run');
+SELECT cmp_ok(count(*), '>', 4::bigint, 'clock_explain: the plan has several nodes') FROM tree;
+SELECT is((SELECT count(*)::int FROM tree WHERE parent IS NULL), 1,
+    'clock_explain: the plan has one root');
 SELECT is((SELECT string_agg(format('%s: %s < %s', t.line, t.total_ms, c.total_ms), '; ') FROM tree
     AS t
            JOIN (SELECT parent, sum(total_ms) AS total_ms FROM tree GROUP BY parent)
                AS c ON c.parent = t.node
-           WHERE t.total_ms < c.total_ms - 0.001), NULL, 'no node takes less than its children');
+           WHERE t.total_ms < c.total_ms - 0.001), NULL,
+               'clock_explain: no node takes less time than its children');
 SELECT is((SELECT string_agg(format('%s: %s', t.line, t.self_ms), '; ') FROM tree AS t
            WHERE abs(t.self_ms - t.total_ms + coalesce((SELECT sum(c.total_ms) FROM tree AS c
                WHERE c.parent = t.node), 0)) > 0.01), NULL,
-          'what a node takes itself is what its children do not');
-SELECT cmp_ok(sum(share_percent), '<=', 100.1, 'shares are of the whole') FROM tree;
+          'clock_explain: self time is total time without that of the children');
+SELECT cmp_ok(sum(share_percent), '<=', 100.1,
+    'clock_explain: shares add up to at most 100 percent') FROM tree;
 SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
@@ -267,35 +286,38 @@ SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                      FROM tree) AS limits) AS verdicts
            WHERE coalesce(substring(note FROM '^(may take|takes) the most time'), '')
                <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes' ELSE 'may take' END),
-          NULL, 'notes about the largest share');
+          NULL, 'clock_explain: notes about the largest share');
 SELECT cmp_ok(abs(sum(self_ms) - max(total_ms)), '<=', 0.001 * count(*) + 0.001 * max(total_ms),
-    'and self times are all of it') FROM tree;
+    'clock_explain: self times add up to the total time of the root') FROM tree;
 SELECT is((SELECT count(*)::int FROM tree WHERE total_ms IS NULL OR total_margin_ms < 0
-    OR self_margin_ms < 0 OR total_ms < 0 OR self_ms < 0), 0, 'times, with margins');
+    OR self_margin_ms < 0 OR total_ms < 0 OR self_ms < 0), 0,
+        'clock_explain: times and margins are not negative');
 \if :with_c
 SELECT results_eq('SELECT node, depth, node_type, loops, rows FROM plan ORDER BY node',
                   $q$SELECT node, depth, node_type, loops, rows
                      FROM public.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) '
                          'AS a JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a '
                          'ORDER BY a DESC') ORDER BY node$q$,
-                  'nodes, loops and rows are the extension''s');
+                  'clock_explain: nodes, loops and rows are those of the extension');
 \endif
 SELECT is((SELECT count(*)::int FROM
     portable.clock_explain_text('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1') AS t
     WHERE t."QUERY PLAN" ~ 'actual time'), 2,
-          'the text has each node''s time');
+          'clock_explain_text: a time for each node');
 SELECT is((SELECT count(*)::int FROM
     jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a '
     'ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
-          'and so has JSON');
+          'clock_explain_json: a time for each node');
 -- The statement is executed with the search_path of the caller, and its changes are undone.
 CREATE TABLE portable.named (i int);
 CREATE TABLE public.named AS SELECT 1 AS i, 2 AS j;
 SELECT is((SELECT rows FROM portable.clock_explain('SELECT j FROM named') WHERE node > 0),
-    1::bigint, 'names are the caller''s');
+    1::bigint, 'clock_explain: names are found by the caller''s search_path');
 SELECT is((SELECT count(*)::int FROM portable.clock_explain('DELETE FROM named',
-    allow_writes => true) WHERE node > 0), 2, 'a statement that writes');
-SELECT is((SELECT count(*)::int FROM public.named), 1, 'is undone');
+    allow_writes => true) WHERE node > 0), 2,
+        'clock_explain: a statement that writes has a row for each node');
+SELECT is((SELECT count(*)::int FROM public.named), 1,
+    'clock_explain: a statement that writes is undone');
 
 --
 -- Verdicts
@@ -307,38 +329,40 @@ CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check(0.1, max_skew_ns 
     ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
 SELECT results_eq('SELECT check_name, unit FROM checks ORDER BY n',
     'SELECT check_name, unit FROM c_checks ORDER BY n',
-    'the checks are the extension''s, in its order');
+    'clock_check: the checks are those of the extension, in its order');
 \endif
 SELECT results_eq('SELECT check_name FROM portable.clock_check(0.01)',
-    'SELECT check_name FROM checks ORDER BY n', 'and those of clock_check');
+    'SELECT check_name FROM checks ORDER BY n', 'clock_check: the same checks for every duration');
 SELECT is(ok, CASE WHEN threshold IS NULL THEN true ELSE figure <= threshold END, check_name
     || ': passed if within its threshold, not known without a figure') FROM checks;
 SELECT is((SELECT string_agg(check_name, ', ') FROM checks WHERE ok IS NULL
-    AND coalesce(detail, '') = ''), NULL, 'what is not known says why');
+    AND coalesce(detail, '') = ''), NULL, 'clock_check: detail explains each unknown result');
 SELECT is((SELECT array_agg(check_name ORDER BY n) FROM checks WHERE ok IS NULL
-    AND check_name NOT LIKE '%tsc%'), '{warps,lags,drift,skew}', 'without C, these are not known');
+    AND check_name NOT LIKE '%tsc%'), '{warps,lags,drift,skew}',
+        'clock_check: these results are unknown without C');
 SELECT ok((SELECT bool_and(ok) FROM portable.clock_check(1, max_cost_ns => 1e6)
-    WHERE check_name <> 'backward_steps'), 'which bool_and passes over');
+    WHERE check_name <> 'backward_steps'), 'clock_check: bool_and ignores unknown results');
 SELECT is((SELECT array_agg(check_name) FROM portable.clock_check(1, 0, 0, 0, 'infinity')
     WHERE NOT ok AND check_name NOT IN ('backward_steps', 'cost')), NULL,
-    'nor do thresholds make them known');
+    'clock_check: no unknown check fails because of its threshold');
 SELECT is((SELECT array_agg(ok) FROM portable.clock_check(0.01, max_skew_ns => 'infinity',
     max_drift_ppm => 'infinity') WHERE check_name IN ('skew', 'drift', 'tsc_frequency')), '{t,t,t}',
-          'what is left out is passed');
+          'clock_check: checks with infinite thresholds pass');
 -- Made-up facts: a slow clock that went backwards, on a busy machine
 CREATE TEMP TABLE made_up AS
 SELECT * FROM
     portable.internal_clock_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, '
     '"lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
 SELECT is((SELECT array_agg(check_name) FROM made_up WHERE figure > threshold),
-    '{cost,backward_steps}', 'a slow clock, and one that goes backwards, do not pass');
+    '{cost,backward_steps}',
+        'clock_check: a slow clock and a clock that goes backwards do not pass');
 SELECT is((SELECT figure FROM made_up WHERE check_name = 'gaps'), 25::float8,
-    'time off the CPU is in percent');
+    'clock_check: the time off the CPU is in percent');
 
 CREATE TEMP TABLE watched AS SELECT * FROM portable.internal_clock_watch(0.2);
 SELECT ok(seconds >= 0.2 AND readings >= 1000 AND lost_s BETWEEN 0 AND seconds
     AND gap_max_us <= lost_s * 1e6 + 1 AND (gaps = 0) = (lost_s = 0) AND backward_steps >= 0,
-          'a clock that is watched') FROM watched;
+          'internal_clock_watch: the figures are consistent') FROM watched;
 
 CREATE TEMP TABLE advice AS
 SELECT *, array_position('{ok,notice,warning}', severity) AS rank FROM portable.clock_advice(2) WITH
@@ -346,24 +370,25 @@ SELECT *, array_position('{ok,notice,warning}', severity) AS rank FROM portable.
 SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
           (SELECT array_agg(c ORDER BY c) FROM (SELECT check_name AS c FROM checks UNION ALL
               VALUES ('overall'), ('explain_clock'), ('support_case')) AS c),
-          'the checks, each once, EXPLAIN''s clock, a verdict and a text for the provider');
+          'clock_advice: the checks, overall, explain_clock and support_case, each once');
 SELECT is((SELECT array_agg(check_name ORDER BY n) FROM advice WHERE n IN (1, 12)),
-    '{overall,support_case}', 'the verdict first, the text last');
+    '{overall,support_case}', 'clock_advice: overall is first, support_case is last');
 SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n BETWEEN 2
-    AND 11 AND check_name <> 'gaps'), 'the verdict is that of the worst check, without gaps');
+    AND 11 AND check_name <> 'gaps'),
+        'clock_advice: the verdict is that of the worst check except gaps');
 SELECT is((SELECT count(*)::int FROM advice AS a JOIN advice AS b ON b.n > a.n
     AND coalesce(b.rank, 0) > coalesce(a.rank, 0) WHERE a.n > 1 AND b.n < 12), 0,
-    'the worst come first');
+    'clock_advice: worse checks come first');
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice
     WHERE (severity IS NULL) <> (check_name IN (SELECT c.check_name FROM checks AS c
     WHERE c.ok IS NULL))), NULL,
-          'no severity where nothing is known');
+          'clock_advice: exactly the unknown checks have no severity');
 SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name
-    || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
+    || ': has an action if and only if there is a severity other than ok') FROM advice WHERE n > 1;
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice
     WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding
     || coalesce(action, '') ~ '`'), NULL,
-          'actions are labelled, and no mark of a command is left');
+          'clock_advice: actions begin with a label, no text has backquotes');
 -- Replaces clock_advice()'s measurement by the same made-up facts. It must recommend an action for
 -- each finding.
 CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb
@@ -374,39 +399,43 @@ $$;
 CREATE TEMP TABLE bad_advice AS SELECT * FROM portable.clock_advice(0.1);
 SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advice
     WHERE action <> '' AND check_name <> 'explain_clock'),
-          'backward_steps, cost, gaps, support_case', 'what to do about each finding');
+          'backward_steps, cost, gaps, support_case', 'clock_advice: an action for each finding');
 SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l
-    WHERE length(l) > 60), NULL, 'lines are short');
+    WHERE length(l) > 60), NULL, 'clock_advice: lines of actions have at most 60 characters');
 SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10),
-    E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
+    E'say\nSELECT 1, 2, 3,\nor nothing\nat all',
+        'internal_clock_lines: commands are not broken into lines');
 SELECT is(portable.internal_clock_lines('tell whether hyperv_clocksource is there', 10),
-    E'tell\nwhether\nhyperv_clo\ncksource\nis there', 'longer words are');
+    E'tell\nwhether\nhyperv_clo\ncksource\nis there',
+        'internal_clock_lines: words longer than a line are broken');
 
 --
 -- Calls leave the session as it was
 --
-SELECT isnt(problem, NULL, 'a clock that there is not')
+SELECT isnt(problem, NULL, 'internal_clock_timing_by: an unknown clock is a problem')
     FROM portable.internal_clock_timing_by('sundial', 0.1);
 SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name)
     WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
-          'settings are what they were');
+          'all settings are unchanged after the calls');
 SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors
-    WHERE name NOT LIKE '<unnamed%'), 0, 'no statement is prepared, no cursor open');
+    WHERE name NOT LIKE '<unnamed%'), 0,
+        'no statement is prepared and no cursor open after the calls');
 SELECT throws_ok($$SELECT * FROM portable.clock_explain('SELECT $1::int / 0', params => '{1}')$$,
-    '22012', NULL, 'a statement with parameters that fails');
+    '22012', NULL, 'clock_explain: a statement with parameters fails');
 SELECT throws_ok($$SELECT * FROM portable.clock_query_overhead('SELECT 1/0')$$, '22012', NULL,
-    'and another one');
+    'clock_query_overhead: a statement fails');
 SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors
-    WHERE name NOT LIKE '<unnamed%'), 0, 'after an error neither');
+    WHERE name NOT LIKE '<unnamed%'), 0,
+        'no statement is prepared and no cursor open after an error');
 SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name)
     WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
-          'nor are settings changed');
+          'all settings are unchanged after an error');
 SELECT is((SELECT array_agg(relname ORDER BY relname) FROM pg_class
     WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v') AND relname NOT LIKE '\_\_%'
            AND relname NOT IN ('by_c', 'c_checks')),
           '{advice,bad_advice,checks,detail,histogram,impact,made_up,overhead,plan,sample,settings,'
               'summary,surface,tree,watched}',
-          'and no temporary table is left');
+          'no temporary table remains after the calls');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -5,11 +5,11 @@ SELECT * FROM no_plan();
 CREATE TEMP TABLE report AS SELECT n, l FROM clock_report(0.05, 99) WITH ORDINALITY AS r(l, n);
 
 SELECT is((SELECT l FROM report WHERE n = 1), 'Testing timing overhead for 0.05 seconds.',
-    'the first line');
-SELECT is((SELECT l FROM report WHERE n = 2), '', 'then an empty one');
+    'the first line states the duration');
+SELECT is((SELECT l FROM report WHERE n = 2), '', 'the second line is empty');
 SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: '
     || (SELECT clock FROM clock_sources WHERE source = 'system'),
-          'then the system clock');
+          'the third line names the system clock');
 
 -- Each line has the form of a line of pg_test_timing.
 SELECT is_empty($$
@@ -22,7 +22,7 @@ SELECT is_empty($$
         '|[ 0-9]{19}   [ 0-9]{5}\.[0-9]{4} [ 0-9]{5}\.[0-9]{4} [ 0-9]{10}|\.\.\.'
         '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from '
             'calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
-    'every line is one of those that the tool prints');
+    'every line has the form of a line of pg_test_timing');
 
 -- Numbers the clocks, and the two tables of each clock.
 CREATE TEMP TABLE line AS
@@ -40,11 +40,12 @@ SELECT is((SELECT max(clock)::int FROM line),
           (SELECT 1 + 2 * bool_and(available)::int FROM clock_sources WHERE source IN ('rdtsc',
               'rdtscp')),
           'all three clocks where there is a TSC, else one');
-SELECT is((SELECT max(tab) FROM line), 2 * (SELECT max(clock) FROM line), 'two tables a clock');
+SELECT is((SELECT max(tab) FROM line), 2 * (SELECT max(clock) FROM line),
+    'two tables for each clock');
 SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'lock source: ' AND clock > 1),
           (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC']
               WHERE (SELECT max(clock) FROM line) > 1),
-          'the TSC''s clocks go by the names that the tool has for them');
+          'the clocks that read the TSC have the names of pg_test_timing');
 
 -- The rows of a table are consistent.
 SELECT is((SELECT running FROM cell AS c WHERE c.tab = t.tab ORDER BY n DESC LIMIT 1), 100.0000,
@@ -57,7 +58,7 @@ FROM cell AS c WHERE c.tab = 2 * c.clock - 1 GROUP BY c.clock ORDER BY c.clock;
 SELECT cmp_ok((SELECT max(abs(percent - 100.0 * count / total))
                FROM (SELECT *, sum(count) OVER (PARTITION BY tab) AS total FROM cell
                    WHERE tab % 2 = 1) AS x),
-              '<=', 0.0001, 'percent is that of the counts');
+              '<=', 0.0001, 'percent agrees with the counts');
 -- If durations were omitted, "..." is in the line before the largest duration.
 SELECT is_empty($$
     SELECT a.n FROM line AS a JOIN line AS b ON b.n = a.n + 1
@@ -69,22 +70,24 @@ SELECT is_empty($$
     SELECT tab FROM cell AS c WHERE tab % 2 = 0 GROUP BY tab
     HAVING (SELECT count(*) FROM line AS l WHERE l.tab = c.tab AND l.l = '...')
            <> (CASE WHEN max(c.running) FILTER (WHERE c.running < 100) >= 99 THEN 1 ELSE 0 END) $$,
-    '"..." is there just where the cutoff left something out');
+    '"..." is in exactly the tables from which the cutoff omitted rows');
 
 -- The frequencies are those that clock_platform shows.
 SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency in use'),
     round(value::numeric),
-          'frequency in use') FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz'
+          'the TSC frequency in use is that of clock_platform') FROM clock_platform
+              WHERE name = 'tsc_frequency_in_use_khz'
               AND value IS NOT NULL;
 SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency from'),
     round(value::numeric),
-          'frequency from calibration') FROM clock_platform
+          'the TSC frequency from calibration is that of clock_platform') FROM clock_platform
               WHERE name = 'tsc_frequency_calibration_khz' AND value IS NOT NULL;
 SELECT is((SELECT array_agg(left(l, 20) ORDER BY n) FROM report
     WHERE n > (SELECT max(n) FROM cell)),
           ARRAY['', 'TSC frequency source', 'TSC frequency in use', 'TSC frequency from c', '',
               'TSC clock source wil'],
-          'what comes after the last clock') WHERE (SELECT count(*) FROM report
+          'lines about the TSC follow the tables of the last clock')
+              WHERE (SELECT count(*) FROM report
               WHERE l ~ '^Fast clock') = 1;
 SELECT matches((SELECT l FROM report ORDER BY n DESC LIMIT 1),
     '^TSC clock source (will|will not) be used by default'

@@ -21,12 +21,13 @@ SELECT is((SELECT sum(h.count)::bigint + pg_temp.number(run.sample, 'backward_st
               || ': the histogram counts every reading') FROM run;
 SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint
     FROM clock_histogram(run.sample, 100) AS d),
-          pg_temp.number(run.sample, 'readings')::bigint, source || ': so do the durations')
+          pg_temp.number(run.sample, 'readings')::bigint, source
+              || ': the durations count every reading')
               FROM run;
 SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts')) AS c) +
     pg_temp.number(run.sample, 'backward_steps')::bigint,
           pg_temp.number(run.sample, 'readings')::bigint, source
-              || ': and so do the counts in the sample') FROM run;
+              || ': the counts in the sample count every reading') FROM run;
 
 -- running_percent ends at 100, never decreases, and is the sum of percent so far.
 SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC
@@ -34,7 +35,8 @@ SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER 
           100.0000, source || ': running percent ends at 100') FROM run;
 SELECT is((SELECT d.running_percent FROM clock_histogram(run.sample, cutoff) AS d
     ORDER BY d.le_ns DESC LIMIT 1),
-          100.0000, format('%s: running percent of the largest is 100, cutoff %s', source, cutoff))
+          100.0000, format(
+              '%s: running percent of the largest duration is 100, cutoff %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99, 100]) AS cutoff;
 SELECT is((SELECT count(*)::int FROM (SELECT h.running_percent < lag(h.running_percent) OVER
     (ORDER BY h.le_ns) AS falls
@@ -52,10 +54,10 @@ SELECT is((SELECT array_agg(h.le_ns ORDER BY h.le_ns) FROM clock_histogram(run.s
           (SELECT array_agg((1::bigint << i) - 1 ORDER BY i)
            FROM generate_series(0, (SELECT count(*)::int - 1 FROM clock_histogram(run.sample)))
                AS i),
-          source || ': buckets are powers of two') FROM run;
+          source || ': buckets end at powers of two minus one') FROM run;
 SELECT cmp_ok((SELECT h.count FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
     '>', 0::bigint,
-              source || ': the last bucket has the largest duration') FROM run;
+              source || ': the last bucket is not empty') FROM run;
 -- Each bucket has exactly the durations that belong to it.
 SELECT results_eq(
     format($$SELECT h.le_ns, h.count FROM run, clock_histogram(run.sample) AS h
@@ -71,10 +73,10 @@ SELECT results_eq(
 -- With a cutoff of 90, the longest 10 % of the durations are omitted, except for the largest one.
 SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
-          0, source || ': no row after the cutoff but the largest') FROM run;
+          0, source || ': only the largest duration is listed after the cutoff') FROM run;
 SELECT is((SELECT max(d.le_ns) FROM clock_histogram(run.sample, cutoff) AS d),
           (SELECT max(d.le_ns) FROM clock_histogram(run.sample, 100) AS d),
-          format('%s: the largest is listed at a cutoff of %s', source, cutoff))
+          format('%s: the largest duration is listed at a cutoff of %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 
 -- The figures of the summary are in ascending order, and agree with the durations.
@@ -91,7 +93,8 @@ SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint
     FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts'))
     AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
-SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
+SELECT cmp_ok(cost_ns, '>', 0::numeric, source
+    || ': the cost of a reading is positive') FROM summary;
 -- The cost of a reading is less than 1.9 times the mean time between two readings of the run.
 -- Without disturbances, it is less than this mean time. But the cost is measured in 20 ms, and the
 -- mean time in another 100 ms, and other processes may slow down either measurement. So up to five
@@ -101,9 +104,11 @@ SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                          FROM generate_series(1, 5) AS i,
                              LATERAL clock_summary(clock_measure(source, 0.05 + 0 * i)) AS again)
                              END,
-              '<', 1.9, source || ': not twice what a reading takes on average') FROM summary;
+              '<', 1.9, source
+                  || ': the cost is less than 1.9 times the mean time of a reading') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>=', 0::numeric, source || ': the cost has a margin') FROM summary;
-SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them')
+SELECT cmp_ok(longest_stall, '<=', stalls, source
+    || ': the longest stall is at most the number of all stalls')
     FROM summary;
 -- The figures agree with those that PostgreSQL's own aggregates compute from the durations.
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c)
@@ -132,19 +137,19 @@ SELECT is(round(s.p99_ns, 1), round((
               AS s USING (source);
 
 -- Figures of the whole run
-SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it was told')
+SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasts at least the requested duration')
     FROM summary;
-SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
+SELECT cmp_ok(readings, '>', 1000::bigint, source || ': more than 1000 readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
-              source || ': the loop''s time is the duration over the readings') FROM summary;
+              source || ': loop_ns is the duration divided by the number of readings') FROM summary;
 -- rate_bound_ppm of each clock, which limits the error of its rate. It is doubled for coarse
 -- clocks, because on a busy machine the kernel may be late with their ticks.
 CREATE TEMP VIEW late AS
     SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time')
         THEN 2 ELSE 1 END * rate_bound_ppm AS ppm FROM summary;
 SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source
-    || ': durations make up no more than the run') FROM summary JOIN late USING (source);
-SELECT cmp_ok(lost_percent, '<=', 100.0, source || ': no more time is lost than there was')
+    || ': the durations add up to at most the run') FROM summary JOIN late USING (source);
+SELECT cmp_ok(lost_percent, '<=', 100.0, source || ': at most 100 percent of the time is lost')
     FROM summary;
 SELECT cmp_ok(gap_max_ns, '<=', greatest(max_ns, 0), source
     || ': no gap is longer than the longest duration') FROM summary;
@@ -152,7 +157,7 @@ SELECT ok(gaps = 0 OR gap_max_ns >= 10000, source || ': a gap is at least 10 us 
 SELECT ok(cpus <@ (SELECT array_agg(i) FROM generate_series(0, 4095) AS i) AND
           (cardinality(cpus) = 1) <= (migrations = 0 OR cardinality(cpus) > 1), source
               || ': CPUs are plausible') FROM summary;
-SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is a tick at least')
+SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is at least a tick')
     FROM summary
 WHERE granularity_ticks IS NOT NULL;
 
@@ -162,19 +167,22 @@ SELECT cmp_ok(abs(rate_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RDT
            (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
            / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') -
                1) ELSE 0 END),
-       '<=', 600 + ppm, source || ': the rate is that of the reference') FROM summary
+       '<=', 600 + ppm, source || ': the rate is that of the reference clock') FROM summary
            JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 -- Clocks of CPU time are not faster than the reference clock.
-SELECT cmp_ok(rate_ppm, '<=', 600 + rate_bound_ppm, source || ': no more CPU time than time')
+SELECT cmp_ok(rate_ppm, '<=', 600 + rate_bound_ppm, source
+    || ': CPU time is not faster than the reference clock')
     FROM summary
 WHERE source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
-SELECT is(lags, 0::bigint, source || ': time off the CPU is no lag') FROM summary
+SELECT is(lags, 0::bigint, source || ': time off the CPU does not count as a lag') FROM summary
 WHERE source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 -- Coarse clocks stand still between their ticks, other clocks do not.
-SELECT cmp_ok(longest_stall, '>', 199::bigint, source || ': is coarse') FROM summary
+SELECT cmp_ok(longest_stall, '>', 199::bigint, source
+    || ': a coarse clock stands still for more than 199 readings') FROM summary
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
-SELECT cmp_ok(longest_stall, '<', 199::bigint, source || ': is not coarse') FROM summary
+SELECT cmp_ok(longest_stall, '<', 199::bigint, source
+    || ': a fine clock stands still for less than 199 readings') FROM summary
 WHERE source IN ('realtime', 'monotonic', 'monotonic_raw', 'boottime', 'tai', 'process_cputime',
     'thread_cputime');
 
