@@ -10,13 +10,13 @@
  * - known_compare(a, b) compares integers, and works in slot 0;
  * - known_trigger(slot) is a trigger that works.
  *
- * The setting known_work.ns is the base time of a call in ns; kinds[] describes its multiples.  If
- * it is 0, a call does everything except for the work.  Such calls measure the executor's own time.
+ * The setting known_work.ns is the base time of a call in ns.  If the setting is 0, a call does
+ * everything except for the work.  Such calls measure the executor's own time.
  *
- * The setting known_work.kind says how the times of the calls differ; the array kinds[] below
- * describes its values.  Some of them depend on the argument "progress", a number from 0 to 999 that
- * the query passes: how many thousandths of the calls were made before this one.  Functions without
- * this argument compute a progress from the number of calls so far.
+ * The setting known_work.kind selects how the times of the calls differ from the base time; the
+ * array kinds[] below describes its values.  Some values depend on the argument "progress", a number
+ * from 0 to 999 that the query passes: the share of the calls that were made before this call, in
+ * thousandths.  Functions without this argument compute a progress from the number of calls so far.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
  * their total time, and the part of it in which the process was off the CPU.  All processes keep
@@ -112,12 +112,12 @@ static double mean_ns = 0;
 
 static Sums *sums = NULL;
 static Sum *own = NULL;			/* sums of this process, by slot */
-static uint32 own_generation = 0;	/* Sums.generation when "own" was set */
+static uint32 own_generation = 0;	/* value of Sums.generation when "own" was set */
 
 static int64 ended = 0;			/* time of the end of the latest call */
 
-static int64 preemption_read_at = 0;	/* when the CPU time was last read, ns */
-static int64 preemption_cpu = 0;		/* CPU time at that reading, ns */
+static int64 preemption_read_at = 0;	/* time of the latest reading of the CPU time, in ns */
+static int64 preemption_cpu = 0;		/* CPU time at that reading, in ns */
 
 static inline int64
 clock_ns(clockid_t clock)

@@ -6,14 +6,15 @@
  *
  * The setting node_tracer.mode selects the kind of replacement:
  *	 off	replaces nothing
- *	 one	replaces each node's function by a wrapper; at its first call,
- *			the wrapper makes the root's former function the function of the node
- *	 each	like one, but the wrapper restores the node's own former function
+ *	 one	replaces each node's function by a wrapper; at its first call in a node,
+ *			the wrapper is replaced by the former function of the root node
+ *	 each	like one, but the wrapper is replaced by the node's own former function
  *	 wrap	replaces each node's function by a wrapper, which remains
  *	 share	replaces no function, but makes each node's outer child use the
  *			instrumentation of the node
- *	 own	replaces each node's function by one that calls the node's real function
- *			and its instrumentation itself, and not the former function
+ *	 own	replaces each node's function by a wrapper that does not call the former
+ *			function, but ExecProcNodeReal and the functions for the node's
+ *			instrumentation
  *
  * node_tracer_calls() returns the number of calls of the wrappers so far.
  *

@@ -3,8 +3,8 @@
 # server by each of Debian's exporters, and from clock_metrics_text(). Their values must be those of
 # clock_metrics. An alert must fire while the clock is faulty.
 #
-# If burningalchemist's sql_exporter is in PATH, it is tested, too. Debian has no package of it: go
-# install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
+# If burningalchemist's sql_exporter is in PATH, it is tested, too. Debian has no package of it. To
+# install it: go install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
 
 use strict;
 use warnings;
@@ -71,8 +71,8 @@ END
 	$? = $status;
 }
 
-command_ok([ 'promtool', 'check', 'config', "$monitoring/prometheus.yml" ], 'the configuration, and the alert rules');
-command_ok([ 'promtool', 'test', 'rules', "$monitoring/alerts.test.yml" ], 'alerts fire where they should');
+command_ok([ 'promtool', 'check', 'config', "$monitoring/prometheus.yml" ], 'promtool accepts the configuration and the alert rules');
+command_ok([ 'promtool', 'test', 'rules', "$monitoring/alerts.test.yml" ], 'the alert rules pass the tests of alerts.test.yml');
 my $rules = slurp_file("$monitoring/alerts.yml");
 my $tests = slurp_file("$monitoring/alerts.test.yml");
 is(join(' ', grep { $tests !~ /alertname: $_\n/ } $rules =~ /alert: (\w+)/g), '', 'each alert has a test');
@@ -128,7 +128,7 @@ put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
 $config = slurp_file("$monitoring/prometheus.yml");
 my ($head, @all) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
 @all = grep { my ($name) = /job_name: (\w+)/; $port{$name} && s/localhost:\d+/127.0.0.1:$port{$name}/ } @all;
-is(scalar(@all), scalar(@jobs), 'there are jobs for these');
+is(scalar(@all), scalar(@jobs), 'prometheus.yml has a job for each tested exporter');
 put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 1s\n  evaluation_interval: 1s/r, @all));
 run_in_background('prometheus', 'prometheus', "--config.file=$directory/prometheus.yml", "--storage.tsdb.path=$directory/data",
 	"--web.listen-address=127.0.0.1:$port{prometheus}", '--storage.tsdb.retention.time=1h');
@@ -154,12 +154,12 @@ sub wait_for
 }
 sub in_all { my ($value) = @_; return join(' ', map { "$_=$value" } @jobs); }
 
-wait_for('up', in_all(1), 'all are scraped');
-wait_for('pg_clock_watched', in_all(1), 'and say that the clock is watched');
+wait_for('up', in_all(1), 'Prometheus scrapes all exporters');
+wait_for('pg_clock_watched', in_all(1), 'all exporters export that the clock is watched');
 my $names = query('SELECT count(DISTINCT name) FROM clock_metrics');
-wait_for('count by (job) (count by (job, __name__) ({__name__=~"pg_clock_.*"}))', in_all($names), 'all metrics are there');
+wait_for('count by (job) (count by (job, __name__) ({__name__=~"pg_clock_.*"}))', in_all($names), 'all exporters export all metrics');
 my $rows = query('SELECT count(*) FROM clock_metrics');
-wait_for('count by (job) ({__name__=~"pg_clock_.*"})', in_all($rows), 'with all labels');
+wait_for('count by (job) ({__name__=~"pg_clock_.*"})', in_all($rows), 'all exporters export all rows of clock_metrics');
 foreach my $name ('source_info', 'node_self_seconds_total')
 {
 	my %labels = map { %$_ } grep { $_ } map { decode_json($_) } split /\n/, query("SELECT jsonb_build_object(label, (SELECT labels ->> label FROM clock_metrics WHERE name = 'pg_clock_$name' ORDER BY labels LIMIT 1)) FROM clock_metrics, jsonb_object_keys(labels) label WHERE name = 'pg_clock_$name'");
@@ -167,33 +167,33 @@ foreach my $name ('source_info', 'node_self_seconds_total')
 
 	wait_for("count by (job) (pg_clock_$name\{$selector\})", in_all(1), "labels of $name are those of clock_metrics");
 }
-is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1e-5 } ask('pg_clock_reading_seconds')), "@jobs", 'a reading takes nanoseconds');
+is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1e-5 } ask('pg_clock_reading_seconds')), "@jobs", 'all exporters export a cost of a reading between 1 ns and 10 us');
 my $metadata = decode_json($http->get("http://127.0.0.1:$port{prometheus}/api/v1/targets/metadata?" . $http->www_form_urlencode({ match_target => '{job="openmetrics"}' }))->{content})->{data};
-is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows what is a counter');
+is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows which metrics are counters');
 
 # All metrics that alerts and the dashboard use must exist. Prometheus must accept the queries of
 # the dashboard.
 my %known = map { $_ => 1 } slurp_file("$monitoring/clocktiming.collector.yml") =~ /metric_name: (\w+)/g;
 my @exprs = map { $_->{expr} } map { @{ $_->{targets} } } @{ decode_json(slurp_file("$monitoring/dashboard.json"))->{panels} };
 s/\$instance/.*/ foreach @exprs;
-is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /expr: (.*)/g), '', 'metrics of alerts and of the dashboard are there');
-is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'the dashboard asks for what Prometheus understands');
-is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'and gets answers');
+is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /expr: (.*)/g), '', 'all metrics of the alerts and of the dashboard exist');
+is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'Prometheus accepts the queries of the dashboard');
+is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'the queries of the dashboard return values');
 
 # The clock is faulty for a while.
 my $firing = 'ALERTS{alertname="ClockRateWrong", alertstate="firing"}';
-is(values_of($firing), '', 'no alert of a clock that is right');
+is(values_of($firing), '', 'no alert ClockRateWrong for a correct clock');
 $shim->write(PID, ClockShim::watcher($node), 1_000_000, ClockShim::ahead_ns() - int(ClockShim::raw_ns() / 1000));
-wait_for($firing, in_all(1), 'an alert of one that is 0.1 % fast');
-is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineChanged"}'), '', 'and of that only');
+wait_for($firing, in_all(1), 'an alert ClockRateWrong for a clock that is 0.1 % fast');
+is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineChanged"}'), '', 'no other alert of clocks for a clock that is 0.1 % fast');
 $shim->write(PID, 0);
-wait_for($firing, '', 'which ends when it is right again');
+wait_for($firing, '', 'the alert ClockRateWrong ends when the clock is correct again');
 
 # clocktiming.watch is turned off. An alert must fire, and old values must no longer be exported.
 $node->append_conf('postgresql.conf', 'clocktiming.watch = off');
 $node->restart;
-wait_for('ALERTS{alertname="ClockNotWatched", alertstate="firing"}', in_all(1), 'an alert where nobody watches');
-wait_for('pg_clock_reading_seconds', '', 'and no cost of a reading');
+wait_for('ALERTS{alertname="ClockNotWatched", alertstate="firing"}', in_all(1), 'an alert ClockNotWatched if clocktiming.watch is off');
+wait_for('pg_clock_reading_seconds', '', 'no cost of a reading is exported if clocktiming.watch is off');
 $node->stop;
 
 done_testing();

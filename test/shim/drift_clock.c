@@ -28,7 +28,7 @@ enum
 	EVERY,						/* period of STEP and STILL in ns; 0: never */
 	STEP,						/* step ahead in each period, in ns */
 
-	/* standstill of the clock in each period, in ns; afterwards it stays behind */
+	/* duration of a standstill in each period, in ns; the clock never catches up */
 	STILL,
 	SLOW,						/* delay of each reading in ns */
 	WORDS

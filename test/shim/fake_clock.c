@@ -4,14 +4,14 @@
  *	  For LD_PRELOAD: injects faults into CLOCK_MONOTONIC of a process, by a schedule.
  *
  * The environment variable FAKE_CLOCK_CONTROL names the control file (see shim.h).  A test writes a
- * schedule to it, and then a new generation number, which makes the schedule effective at the next
- * call of the process.  The process writes the number of injected faults and other results to the
- * file.
+ * schedule to this file, and then a new generation number.  This number makes the schedule
+ * effective at the process's next call of clock_gettime().  The process writes the number of
+ * injected faults and other results to the file.
  *
  * When a fault is due by the schedule, it is injected at the next undisturbed call.  A call is
  * undisturbed if the time since the previous call is at most four times the shortest time between
  * two calls.  After a longer time, a backward step could be smaller than the time that has passed.
- * Then the reading would exceed the previous one, and nobody could see the step.
+ * Then the reading would exceed the previous one, and the step could not be detected.
  *
  *-------------------------------------------------------------------------
  */

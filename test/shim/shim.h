@@ -4,9 +4,9 @@
  *	  Functions for the libraries of this directory, which tests load by LD_PRELOAD.
  *
  * Each library is built from one file.  Most libraries replace clock_gettime().  A control file
- * contains the library's parameters and results, as integers of 64 bits, the words.  An environment
- * variable, different for each library, names this file.  Every process that has loaded the
- * library maps the file, so a test may change the words at any time.
+ * contains the parameters and results of a library, as 64-bit integers, which are called words.
+ * An environment variable, different for each library, names this file.  Every process that has
+ * loaded the library maps the file, so a test may change the words at any time.
  *
  *-------------------------------------------------------------------------
  */

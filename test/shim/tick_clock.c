@@ -4,10 +4,11 @@
  *	  For LD_PRELOAD: makes a process miss ticks of CLOCK_MONOTONIC_COARSE.
  *
  * The clock advances by ticks.  If a process loses the CPU during a whole tick, it sees the clock
- * advance by two ticks at once.  This library simulates such losses during the first MISSING of
- * each 32 ticks: a reading in a tick with an odd number sleeps until the next tick.
+ * advance by two ticks at once.  This library simulates such losses in the first ticks of each
+ * period of 32 ticks: a reading in a tick with an odd number sleeps until the next tick.
  *
- * The environment variable TICK_CLOCK_CONTROL names the control file (see shim.h).
+ * The environment variable TICK_CLOCK_CONTROL names the control file (see shim.h).  Its word
+ * MISSING is the number of these first ticks.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +21,7 @@ enum
 {
 	PID,						/* process that misses ticks */
 	STEP,						/* length of a tick in ns */
-	MISSING,					/* number of ticks of each PERIOD in which readings may sleep */
+	MISSING,					/* number of first ticks of each PERIOD with this fault */
 	WORDS
 };
 

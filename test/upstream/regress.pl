@@ -40,12 +40,12 @@ my %settings = (
 
 my $regress = dirname($ENV{PG_REGRESS});
 my $schedule = "$regress/parallel_schedule";
-plan skip_all => "PostgreSQL's own tests are not in $regress; tools/in-tree assert has them" if !-f $schedule;
+plan skip_all => "PostgreSQL's own tests are not in $regress; run this test by tools/in-tree assert" if !-f $schedule;
 my @scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
 
 foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 {
-	my $settings = $settings{$way} or die "WAYS has no way $way\n";
+	my $settings = $settings{$way} or die "WAYS contains the unknown configuration $way\n";
 	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");
 	my $output = "$PostgreSQL::Test::Utils::tmp_check/$way";
 

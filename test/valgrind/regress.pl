@@ -13,7 +13,7 @@ use Test::More;
 use PgRegress;
 
 my $suppressions = `pg_config --sharedir` =~ s/\n//r . '/valgrind.supp';
-plan skip_all => 'there is no Valgrind, or no valgrind.supp of PostgreSQL; tools/in-tree assert has both'
+plan skip_all => 'there is no Valgrind, or no valgrind.supp of PostgreSQL; run this test by tools/in-tree assert'
   if system('valgrind --version >/dev/null 2>&1') != 0 || !-f $suppressions;
 
 my $dir = PostgreSQL::Test::Utils::tempdir();
@@ -53,6 +53,6 @@ foreach my $log (@logs)
 
 	push @{ $errors{ /\Q$sources\E|\/clocktiming\.so/ ? 'ours' : 'others' } }, $_ foreach grep { /^ +(?:at|by) 0x/m } split /\n\n+/, $text;
 }
-is(join("\n\n", @{ $errors{ours} }), '', 'no error with a function of clocktiming');
-diag(scalar @{ $errors{others} }, ' other errors') if @{ $errors{others} };
+is(join("\n\n", @{ $errors{ours} }), '', 'Valgrind reports no error with a function of clocktiming on the stack');
+diag(scalar @{ $errors{others} }, ' errors without a function of clocktiming on the stack') if @{ $errors{others} };
 done_testing();
