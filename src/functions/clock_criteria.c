@@ -144,7 +144,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 	const Criterion table[N_CHECKS] = {
 		[CHECK_COST] = {
 			"cost", server->cost.ns, facts->expensive_ns, "ns",
-			psprintf("cost of a reading of instr_time (%s)", clock_of_explain())
+			psprintf("a reading of instr_time, which is %s", clock_of_explain())
 		},
 		[CHECK_BACKWARD_STEPS] = {
 			"backward_steps", facts->backward_steps.count, 0, "steps", facts->backward_steps.names
