@@ -27,9 +27,9 @@ SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
 EXTRA_CLEAN = build $(SHIMS) $(TEST_MODULES)
 
-# Empty if PGXS or the server's headers are missing.  On Debian, pg_config, PGXS and the headers are in three packages, so each of
-# them may be missing while the others are installed.
 PG_CONFIG ?= pg_config
+# PGXS is empty if PGXS is not installed, and POSTGRES_H if the server's headers are not.  On Debian, pg_config, PGXS and the headers
+# are in three packages, so each of them may be missing while the others are installed.
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
 
@@ -97,7 +97,7 @@ help:
 	@echo 'make prove_installcheck  TAP tests with the installed extension (PROVE_TESTS=test/t/010_report.pl)'
 	@echo 'make unit                tests that need no PostgreSQL                                                  1 min'
 	@echo 'make test-valgrind       regression tests on a server under Valgrind (TESTS="explain measure")          3 min'
-	@echo 'make test-upstream       PostgreSQL'\''s own tests with clocktiming loaded (WAYS="track counting")         2 min'
+	@echo 'make test-upstream       PostgreSQL'\''s own tests with clocktiming (WAYS="track counting": two ways)      2 min'
 	@echo 'make test-companions     tests beside other programs                                                    3 min'
 	@echo 'make test-upgrade        pg_upgrade from 15 to 18 and 19 (VERSIONS=18)                                  2 min'
 	@echo 'make test-deb            builds, installs and purges Debian'\''s packages (RELEASES="trixie sid")         15 min'
@@ -135,8 +135,8 @@ test-companions:
 	@tools/fetch pev2
 	@TESTS='022_beside 032_portable_pooler 047_companions 048_viewers' tools/suite tap
 
-# Upgrades from the PostgreSQL 15 with assertions, which needs only libc and zlib.  Debian's 15 needs other libraries, which the
-# Debian releases of 18 and 19 do not have.
+# Upgrades from the PostgreSQL 15 with assertions, which needs only libc and zlib.  PostgreSQL 15 from
+# Debian needs libraries that are missing in the Debian releases from which PostgreSQL 18 and 19 are taken.
 test-upgrade:
 	@set -e; for v in $(or $(VERSIONS),18 19); do tools/in-tree $$v --beside-assert tools/suite upgrade; done
 

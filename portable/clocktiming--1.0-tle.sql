@@ -224,9 +224,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- of a reading is a fiftieth of the difference between these two. The third expression has 100
 -- calls of statement_timestamp().
 --
--- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
--- of a call while it waits for the clock of the previous call. If the first expression were
--- compared with the third, a reading would seem 2 to 3 ns cheaper.
+-- A processor executes the code of a call while it waits for the clock that the previous call
+-- reads. So this code costs less beside readings than alone. Therefore the second expression keeps
+-- 50 calls of clock_timestamp(). If the first expression were compared with the third, a reading
+-- would seem 2 to 3 ns cheaper.
 --
 -- The difference includes the conversion of gettimeofday()'s result to microseconds since
 -- PostgreSQL's epoch, which EXPLAIN does not need. The conversion is assumed to cost 0.3 times as
@@ -236,8 +237,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
 -- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
--- EXPLAIN's cost of timing a call. The error is at most a twentieth, because the processor does not
--- overlap system calls with other work.
+-- EXPLAIN's cost of timing a call. The error is at most a twentieth of EXPLAIN's cost, because the
+-- processor does not overlap system calls with other work.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -627,7 +628,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
     'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
-    'states the limits of a coarse clock';
+    'states what is unknown because the resolution of the clock is a microsecond';
 
 CREATE FUNCTION @extschema@.clock_histogram(
     source text DEFAULT 'system', duration double precision DEFAULT 3,

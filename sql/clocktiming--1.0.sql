@@ -983,7 +983,8 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of readings that were compared with the previous one: all durations and backward steps';
+    'number of readings that were compared with the previous one: number of durations plus number '
+    'of backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
     'time of the run divided by the number of readings, in nanoseconds; includes counting and '
     'checking the durations';

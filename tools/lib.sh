@@ -144,15 +144,15 @@ read_version() {
 }
 
 in_cache() { echo "$CACHE/pg$1"; }
-cached_pg_config() {
+cached_pg_config() {	# prints the path of pg_config; in the tree of a Debian release, relative to the tree
 	case $1 in
 	16) echo "$(in_cache 16)/pgserver/pginstall/bin/pg_config" ;;
 	assert) echo "/usr/local/pgsql/bin/pg_config" ;;
-	*) echo "/usr/lib/postgresql/${1##*[a-z]}/bin/pg_config" ;;	# path inside the tree
+	*) echo "/usr/lib/postgresql/${1##*[a-z]}/bin/pg_config" ;;
 	esac
 }
 
-# Adds Debian's release experimental to apt's sources in the tree $1 of sid, because only experimental has PostgreSQL $NEWEST.
+# Adds Debian's release experimental to apt's sources in $1, a chroot with sid. Only experimental has PostgreSQL $NEWEST.
 add_experimental() {
 	sed -n 's/ sid / experimental /p' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' "Package: src:postgresql-$NEWEST" 'Pin: release a=experimental' 'Pin-Priority: 600' >"$1/etc/apt/preferences.d/clocktiming"

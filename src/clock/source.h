@@ -34,7 +34,10 @@ extern const ClockSource *clock_source_at(int i);
 /* Returns the source of this name, ignoring case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/* Returns NULL if this process may read the source, else the reason why not.  Never calibrates. */
+/*
+ * Like clock_source_why_not(), but does not calibrate.  So it also returns NULL for a source whose
+ * frequency cannot be found.
+ */
 extern const char *clock_source_why_unreadable(const ClockSource *source);
 
 /* Returns the source of this name; ERROR if there is none or it is not available. */
@@ -62,8 +65,8 @@ typedef struct ClockReference
 
 /*
  * Returns the reference of this name: reference_ns() for REFERENCE_BY_DEFAULT, else a source.
- * ERROR if the source is not available, is coarse, or counts CPU time.  Only one counter can be a
- * reference at a time: the one of the latest call.
+ * ERROR if the source is not available, is coarse, or counts CPU time.  Only one source that
+ * does not count in nanoseconds can be a reference at a time: the one of the latest call.
  */
 extern ClockReference clock_reference_get(const char *name);
 

@@ -35,7 +35,7 @@ SELECT is((SELECT rank FROM advice WHERE n = 1),
           'clock_advice: the verdict is that of the worst check except gaps');
 SELECT is(internal_clock_overall(found, 'all right'),
           jsonb_build_object('check_name', 'overall', 'severity', severity, 'finding', finding),
-          finding)
+          'internal_clock_overall: ' || finding)
 FROM (VALUES
     ('ok', 'all right', ARRAY['{"check_name": "a", "severity": "ok"}'::jsonb]),
     ('ok', 'all right (unknown: b, c), with 1 notice: gaps',

@@ -73,7 +73,7 @@ SELECT ok(abs(b.pooled_stddev_ns ^ 2 - (b.stddev_ns ^ 2 + a.stddev_ns ^ 2) / 2) 
     b.pooled_stddev_ns + 0.001,
         'Student''s test: the pooled standard deviation is that of both samples')
 FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
--- The number of samples does not depend on the duration.
+-- The number of values per source does not depend on the duration.
 SELECT ok(count(*) = 2 AND bool_and(n = 100), 'the shortest duration: 100 values per source')
     FROM clock_compare('{system, getrusage}', 0.000001);
 

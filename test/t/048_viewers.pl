@@ -29,11 +29,11 @@ my $pev2 = ($ENV{CLOCKTIMING_CACHE} // '/var/cache/clocktiming') . '/pev2';
 my ($javascript, $chromium, $pgbadger) = map { program($_) } qw(node chromium pgbadger);
 my $pg_explain = eval { require Pg::Explain; 1 };
 my %missing = (
-	'pev2, which make test-companions fetches, with node' => !$javascript || !-r "$pev2/pev2.umd.js",
+	'pev2 and node (make test-companions fetches pev2)' => !$javascript || !-r "$pev2/pev2.umd.js",
 	'pgbadger' => !$pgbadger,
 	'the Perl module Pg::Explain' => !$pg_explain);
 
-diag "SKIPPED: what is for $_, which is not there" for grep { $missing{$_} } sort keys %missing;
+diag "SKIPPED: the tests that need $_, because it was not found" for grep { $missing{$_} } sort keys %missing;
 plan skip_all => 'there is no viewer' if !grep { !$_ } values %missing;
 
 my $prefix = '%t [%p]: db=%d,user=%u,app=%a,client=%h ';
@@ -68,7 +68,8 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE a, b;
 });
 
-# Returns the output of psql with options of the session and arguments of psql.
+# Runs SQL with psql and returns its output. $settings are settings of the session, such as jit=on.
+# $options are command-line options of psql.
 sub psql
 {
 	my ($settings, $options, $sql) = @_;
@@ -83,9 +84,7 @@ sub psql
 my @aligned = ();
 my @unaligned = qw(-A -t);
 
-# Returns a text for each node of a plan, with its figures and its parent. In the text format, the
-# parent follows from the indentation. The plan of a CTE has no parent, because viewers show it
-# separately.
+# Returns the figures of a node as a text.
 sub figures
 {
 	my ($startup, $total, $rows, $loops) = @_;
@@ -93,6 +92,9 @@ sub figures
 	return sprintf('%.3f..%.3f rows=%g loops=%d', $startup, $total, $rows, $loops);
 }
 
+# The next functions return a text for each node of a plan, with its figures and those of its parent.
+# In the text format, the parent follows from the indentation. The plan of a CTE has no parent,
+# because viewers show it separately.
 sub nodes_of_text
 {
 	my ($text) = @_;
@@ -206,7 +208,7 @@ foreach my $name (sort keys %queries)
 		keep("$name, EXPLAIN, show_margins = $_, JSON", psql([ @settings, "clocktiming.show_margins=$_" ], $options, "EXPLAIN (ANALYZE, FORMAT JSON) $query")) for 'off', 'on';
 	}
 
-	# Plans from the log, with and without the query text that precedes the plan
+	# Plans from the log, with and without the line "duration: ... plan:" that precedes them
 	foreach my $format ('text', 'json')
 	{
 		my $log = $node->data_dir . '/log/log';
@@ -237,7 +239,7 @@ sub same
 
 SKIP:
 {
-	skip 'there is no pev2', 1 if $missing{'pev2, which make test-companions fetches, with node'};
+	skip 'there is no pev2', 1 if $missing{'pev2 and node (make test-companions fetches pev2)'};
 	my ($out, $err) = ('', '');
 	my $in = encode_json([ map { $_->{source} } @plans ]);
 
@@ -272,7 +274,7 @@ SKIP:
 # Margins that pev2 shows when a row of its table is expanded: all except zeros
 SKIP:
 {
-	skip 'there is no pev2', 1 if $missing{'pev2, which make test-companions fetches, with node'};
+	skip 'there is no pev2', 1 if $missing{'pev2 and node (make test-companions fetches pev2)'};
 	diag 'SKIPPED: what pev2 shows of margins, as there is no Chromium' unless $chromium;
 	skip 'there is no Chromium', 1 unless $chromium;
 	foreach my $plan (grep { $_->{name} =~ /^(joins|never), (clock_explain_json|EXPLAIN, show_margins = on, SUMMARY ON -A -t)$/ } @plans)
