@@ -130,7 +130,8 @@ see_call(const NodeTiming *t, bool in_call)
 
 /*
  * Adds the time so far of a node's call that is in progress.  If the node has not been called since
- * the wrappers were installed, the call began before.  Then adds the time since the installation.
+ * the wrappers were installed, the call began before.  Then adds the time since the installation,
+ * without that of other processes.
  */
 static void
 add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
@@ -140,7 +141,8 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	double		call_ns = t->kind == NODE_WHOLE ? instr_call_ns(&t->instr) : 0;
 
 	if (t->kind == NODE_SAMPLED && !t->begun)
-		call_ns = query_run_ns(query);
+		call_ns = Max(query_run_ns(query) - query->preempted_ns -
+					  (double) query->asked_ticks * scale, 0);
 	if (call_ns > 0)
 	{
 		record->calls++;
@@ -341,7 +343,9 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 		   LiveCounts *counts)
 {
 	bool		in_call = in_calls[t->id];
-	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0;
+	/* no times in the first publication of counters that began late: they cover a few calls */
+	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0 ||
+		(t->query->late && t->query->live->image->header.run_ns <= 0);
 
 	if (t->kind == NODE_SAMPLED && t->begun)
 	{

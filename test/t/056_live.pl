@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use POSIX qw(setsid);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -123,6 +124,31 @@ $session->send($long);
 $node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(rows > 1000) $rows") or die 'it is not shown';
 is(query("SELECT bool_and(since > started_at AND progress_percent IS NULL AND reason IS NOT NULL) $rows"), 't', 'a late one');
 is($session->result->{out}, '10000000|500005000000', 'its result');
+
+# The first counters are published at once. They have no times yet.
+$long = q{SELECT g % 7, count(*) FROM big, generate_series(1, 10000) AS g WHERE md5(p || g) < 'zz' GROUP BY 1 ORDER BY 2};
+$session->query('SET clocktiming.live_interval = 10000');
+$session->send($long);
+$node->poll_query_until('postgres', "SELECT count(*) > 0 AND count(self_ms) = 0 AND count(share_percent) = 0 $rows") or die 'there is a time';
+query("SELECT pg_cancel_backend($pid)");
+is($session->result->{state}, '57014', 'the first counters of a late one: no times');
+
+# The time for which other processes use the CPU is not part of the call that was in progress when
+# the counters began. With two busy loops per CPU, it is more than half of the elapsed time. Each
+# loop has a session of its own, like each backend, because Linux shares the CPUs among sessions. The
+# aggregate itself takes a few percent.
+$session->query('SET clocktiming.live_interval = 1; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+chomp(my $cpus = `nproc`);
+my @loops = map { my $loop = fork // die "fork: $!"; if (!$loop) { setsid(); 1 while 1 } $loop } 1 .. 2 * $cpus;
+$session->send($long);
+my $shown = $node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(as_of > since + interval '1 s') $rows");
+my $percent = query("SELECT share_percent $rows AND node_type LIKE '%Partial HashAggregate'");
+kill 'KILL', @loops;
+waitpid $_, 0 foreach @loops;
+ok($shown, 'a parallel one beside busy loops is shown');
+cmp_ok($percent, '<', 30, 'its aggregate: the share does not include waits for a CPU');
+query("SELECT pg_cancel_backend($pid)");
+is($session->result->{state}, '57014', 'it is cancelled');
 
 # clocktiming counts calls by functions that replace those of the nodes (wrappers). The results of
 # statements do not change, at whatever moment the wrappers are installed.
