@@ -1924,8 +1924,8 @@ AS $body$
                                               ELSE 0 END), ' ms',
                         CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
                              THEN ' (leader)' END) END,
-               -- A node may take the most time if the upper limit of its share (share plus margin)
-               -- is not below the lower limit of any other node's share.
+               -- A node may take the most time if the upper limit of its share is not below the
+               -- lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
@@ -1942,17 +1942,21 @@ AS $body$
            CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM (SELECT e, x, t.i - 1 AS n,
-                 (x ->> 'share_percent')::float8 + (x ->> 'share_margin_percent')::float8 AS upper,
+    FROM (SELECT e, x, t.i - 1 AS n, v.share + v.error AS upper,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
                  -- not get the note "may take the most time".
-                 greatest(pg_catalog.max((x ->> 'share_percent')::float8
-                     - (x ->> 'share_margin_percent')::float8) OVER (), 1e-4) AS lower
+                 greatest(pg_catalog.max(v.share - v.error) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
                -- row 0 describes the run of the whole query
                pg_catalog.jsonb_array_elements('[{"line": "Query"}]' || (e -> 'nodes'))
-                   WITH ORDINALITY AS t (x, i)) AS s
+                   WITH ORDINALITY AS t (x, i),
+               LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
+                               (x ->> 'share_margin_percent')::float8 AS margin) AS m,
+               -- the error consists of the margin, and of 5 points that executions differ by
+               LATERAL (SELECT m.share, pg_catalog.sqrt(m.margin ^ 2
+                            + CASE WHEN m.share + m.margin > 0.01 THEN 25 ELSE 0 END) AS error) AS v
+               ) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
@@ -2520,11 +2524,14 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with the statistics' period if it is below an hour and may miss the usual load
+    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
+    -- it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
-        || CASE WHEN statistics_s < 3600
-                THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
-                ELSE '' END;
+        || coalesce(' (' || nullif(concat_ws(', ',
+               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+               CASE WHEN statistics_s < 3600
+                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
+               END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN

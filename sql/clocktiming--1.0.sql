@@ -685,11 +685,14 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with the statistics' period if it is below an hour and may miss the usual load
+    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
+    -- it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
-        || CASE WHEN statistics_s < 3600
-                THEN format(' (%s s of statistics; try clock_impact(60))', round(statistics_s))
-                ELSE '' END;
+        || coalesce(' (' || nullif(concat_ws(', ',
+               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+               CASE WHEN statistics_s < 3600
+                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
+               END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN

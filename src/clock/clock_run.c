@@ -91,7 +91,6 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 						   advance_ppm, bound_ppm)));
 }
 
-/* Warns if the run was far behind its schedule. */
 static void
 warn_of_rate(const ClockRun *run)
 {

@@ -143,7 +143,6 @@ pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
 }
 
-/* Adds an observation to the search for steps. */
 static void
 find_steps(DriftRun *run, const ReferencePair *pair)
 {

@@ -174,7 +174,6 @@ json_array(const char *name, const JsonbValue *value, int most, int *n)
 	return result;
 }
 
-/* Raises an error if the object has a member that this version lacks. */
 static void
 check_names(JsonbContainer *root)
 {

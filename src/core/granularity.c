@@ -49,7 +49,6 @@ gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Returns whether nearly all values are multiples of the divisor. */
 static bool
 divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 {

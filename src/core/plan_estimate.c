@@ -231,7 +231,6 @@ combine(double *ns, double *variance, double other_ns, double other_variance)
 	*variance = *variance * other_variance / sum;
 }
 
-/* Returns whether this node's time is part of its parent's. */
 static bool
 within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 {

@@ -76,7 +76,6 @@ init_dummy(Dummy *dummy, int gap)
 	dummy->node.ExecProcNodeReal = dummy_function;
 }
 
-/* Returns the ticks that n calls take. */
 static double
 ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {

@@ -14,7 +14,6 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-/* Timed executions of this process. */
 static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
 
 /* Address range of the NodeTimings of the execution whose wrapper was called last; size 0: none. */

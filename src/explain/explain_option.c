@@ -221,7 +221,6 @@ explain_option_finished(void)
 	es->wal = true;
 }
 
-/* Explains as the server does without a hook. */
 static void
 explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 				  const char *text, ParamListInfo params, QueryEnvironment *env)

@@ -234,7 +234,6 @@ explain_isolated(ExplainedQuery *explained)
 	run_last(explained, 0, isolated_last);
 }
 
-/* Copies counts and times of the server's own instrumentation. */
 static bool
 take_server_times(PlanState *node, void *context)
 {

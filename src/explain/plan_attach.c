@@ -21,7 +21,6 @@
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
-/* Arguments of collect_node(). */
 typedef struct Collection
 {
 	QueryTiming *query;

@@ -56,7 +56,6 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Rejects the argument "params" for statements that do not use it. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {

@@ -24,7 +24,6 @@
 /* Maximum length of an array, because sorting its values cannot be cancelled. */
 #define MAX_VALUES		1000000
 
-/* Number of decimals of nanoseconds and percentages. */
 #define DECIMALS		4
 
 /* Number of result columns from difference_ns to difference_margin_percent. */

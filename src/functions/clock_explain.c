@@ -18,6 +18,12 @@ PG_FUNCTION_INFO_V1(clock_explain);
 PG_FUNCTION_INFO_V1(clock_explain_text);
 PG_FUNCTION_INFO_V1(clock_explain_json);
 
+/*
+ * Standard deviation of a share between executions, in percentage points: the median of 223 nodes
+ * ("Variation between executions" in doc/benchmarks.md).
+ */
+#define VARIATION_PERCENT	5
+
 typedef struct Explained
 {
 	ExplainedQuery query;
@@ -106,9 +112,19 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
+/* Returns the upper (sign 1) or lower (-1) limit of a node's share in any execution. */
+static double
+limit_of_share(const NodeEstimate *node, int sign)
+{
+	double		margin = node->share_margin_percent;
+	double		variation = node->share_percent + margin > 0.01 ? VARIATION_PERCENT : 0;
+
+	return node->share_percent + sign * hypot(margin, variation);
+}
+
 /*
  * Returns a node's note about its share, or NULL.  A node may have the largest share if the upper
- * bound of its share is not below the lower bound of any other node's share.
+ * limit of its share is not below the lower limit of any other node's share.
  */
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
@@ -117,10 +133,10 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 	int			n = 0;
 
 	for (int i = 0; i < plan->nnodes; i++)
-		lower = fmax(lower, plan->nodes[i].share_percent - plan->nodes[i].share_margin_percent);
+		lower = fmax(lower, limit_of_share(&plan->nodes[i], -1));
 	for (int i = 0; i < plan->nnodes; i++)
-		n += plan->nodes[i].share_percent + plan->nodes[i].share_margin_percent >= lower;
-	if (plan->nnodes < 2 || !(node->share_percent + node->share_margin_percent >= lower))
+		n += limit_of_share(&plan->nodes[i], 1) >= lower;
+	if (plan->nnodes < 2 || !(limit_of_share(node, 1) >= lower))
 		return NULL;
 	return n == 1 ? "takes the most time" : "may take the most time";
 }

@@ -149,7 +149,6 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 
 static const ExpandedObjectMethods merge_methods = {flat_size, flatten_into};
 
-/* Returns an empty state for the clock of a sample. */
 static MergeState *
 begin_state(MemoryContext parent, const ClockSample *sample)
 {

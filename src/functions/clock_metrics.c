@@ -110,7 +110,6 @@ static const Metric metric_running = {"pg_clock_running_statements", "gauge", ""
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
 "time since the start of the longest running statement of clients in clock_running, with the type of its innermost active plan node"};
 
-/* Returns whether a name can be converted to UTF-8. */
 static bool
 is_convertible(const char *name)
 {
@@ -191,7 +190,6 @@ put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 	pfree(labels.data);
 }
 
-/* Copy of the worker's state. */
 typedef struct Watched
 {
 	bool		now;			/* whether "latest" is recent */

@@ -41,7 +41,6 @@ may_see(const LiveHeader *header)
 		has_privs_of_role(GetUserId(), header->userid);
 }
 
-/* Adds a worker's counters to those of the leader's nodes. */
 static void
 add_worker(Running *leader, LiveImage *worker)
 {
@@ -166,7 +165,6 @@ put_node(Row *row, const Running *running, int place)
 	row_put(row, Int32GetDatum(node->width));
 }
 
-/* Number of columns that put_node() fills. */
 #define NODE_COLUMNS	19
 
 static void

@@ -17,7 +17,6 @@
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
 
-/* A visited node of the plan. */
 typedef struct FoundNode
 {
 	PlanState  *state;

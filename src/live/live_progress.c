@@ -149,7 +149,6 @@ input_of(ProgressWalk *walk, int place, int n)
 	return -1;
 }
 
-/* Returns the share of a scan that is done. */
 static double
 scan_share(ProgressWalk *walk, int place)
 {
@@ -264,7 +263,6 @@ sort_work(const LiveNode *node, double input, bool returns, double input_rows, d
 					log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
 }
 
-/* Computes the shares of a node and of the nodes below it. */
 static void
 walk_node(ProgressWalk *walk, int place, double loops)
 {

@@ -73,7 +73,6 @@
 #define MAX_GAP			1e6
 #define MOST_SKIPPED		1e9
 
-/* A class in this backend's table. */
 typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */

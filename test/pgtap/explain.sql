@@ -471,10 +471,12 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                           AS verdict,
                       coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
-               FROM (SELECT node, note, share_percent + share_margin_percent AS upper,
-                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
-                                AS lower
-                     FROM got AS g WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
+               FROM (SELECT node, note, share_percent + error AS upper,
+                            greatest(max(share_percent - error) OVER (), 0.0001) AS lower
+                     FROM got AS g,
+                          LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 25 *
+                              (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
+                     WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
            WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
                                  WHEN rivals = 1 THEN 'takes' ELSE 'may take' END), NULL,
           m || ': notes about the largest share of ' || query)

@@ -194,7 +194,7 @@ INSERT INTO made_up VALUES
         'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, NULL, 'estimate',
-        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
+        'may be on (estimate, 1 s of statistics; try clock_impact(60))', 'may be on (estimate)'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
@@ -283,8 +283,8 @@ SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reas
 SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled: advice if there is no work');
 SELECT is(internal_clock_timing_advice('track_io_timing', false, 0.1, NULL, NULL, s, NULL), a,
           s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
-FROM (VALUES (3599.4, 'may be on (3599 s of statistics; try clock_impact(60))'),
-             (3600, 'may be on')) AS v (s, a);
+FROM (VALUES (3599.4, 'may be on (estimate, 3599 s of statistics; try clock_impact(60))'),
+             (3600, 'may be on (estimate)')) AS v (s, a);
 SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
     'only with sample_rate <= 0.5 and log_timing off',
     'sampled: the advice on log_analyze is that without sampling');

@@ -280,10 +280,11 @@ SELECT cmp_ok(sum(share_percent), '<=', 100.1,
 SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
-               FROM (SELECT line, note, share_percent + share_margin_percent AS upper,
-                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
-                                AS lower
-                     FROM tree) AS limits) AS verdicts
+               FROM (SELECT line, note, share_percent + error AS upper,
+                            greatest(max(share_percent - error) OVER (), 0.0001) AS lower
+                     FROM tree, LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 25 *
+                         (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
+                     ) AS limits) AS verdicts
            WHERE coalesce(substring(note FROM '^(may take|takes) the most time'), '')
                <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes' ELSE 'may take' END),
           NULL, 'clock_explain: notes about the largest share');
