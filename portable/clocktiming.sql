@@ -1978,8 +1978,8 @@ AS $body$
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN n = 0
                     THEN pg_catalog.concat(
-                        pg_catalog.round((e ->> 'run_ms')::numeric,
-                                         CASE WHEN (e ->> 'run_ms')::numeric < 1000 THEN 1
+                        pg_catalog.round((e ->> 'plain_ms')::numeric,
+                                         CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END), ' ms',
                         CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
                              THEN ' (leader)' END) END,
@@ -2595,6 +2595,10 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
+        -- even at sample_rate 1, and with calls of 10 ns in all active time, it costs below 1 %
+        IF by_auto_explain AND statistics_s IS NULL AND most_cpu_percent < sample_rate THEN
+            RETURN 'may be on (idle server: measure under load)';
+        END IF;
         RETURN may_be_on;
     ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
           AND sample_rate > 0
@@ -3137,7 +3141,7 @@ BEGIN
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU '
                                    'away every %s ms', period_ms);
-            ELSIF lost >= 1 THEN
+            ELSIF lost >= 10 THEN
                 severity := 'notice';
                 finding := 'other processes interrupted the run; the figures of the clock '
                            'are valid nevertheless' || finding;

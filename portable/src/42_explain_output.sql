@@ -29,8 +29,8 @@ AS $body$
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN n = 0
                     THEN pg_catalog.concat(
-                        pg_catalog.round((e ->> 'run_ms')::numeric,
-                                         CASE WHEN (e ->> 'run_ms')::numeric < 1000 THEN 1
+                        pg_catalog.round((e ->> 'plain_ms')::numeric,
+                                         CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END), ' ms',
                         CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
                              THEN ' (leader)' END) END,

@@ -113,7 +113,7 @@ BEGIN
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU '
                                    'away every %s ms', period_ms);
-            ELSIF lost >= 1 THEN
+            ELSIF lost >= 10 THEN
                 severity := 'notice';
                 finding := 'other processes interrupted the run; the figures of the clock '
                            'are valid nevertheless' || finding;

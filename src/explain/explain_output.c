@@ -402,7 +402,7 @@ put_summary_text(ExplainState *es, const TimedPlan *timed)
 	ExplainPropertyText("Time", text.data, es);
 
 	if (disturbed != NULL)
-		ExplainPropertyText("Clock Disturbed", psprintf("%s; shares hold within their margins", disturbed), es);
+		ExplainPropertyText("Clock Disturbed", psprintf("%s; shares exclude waits", disturbed), es);
 }
 
 void

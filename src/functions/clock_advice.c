@@ -22,7 +22,7 @@
 PG_FUNCTION_INFO_V1(internal_clock_findings);
 
 /* A notice is issued if the process was off the CPU for this percentage of the run. */
-#define LOST_PERCENT		1.0
+#define LOST_PERCENT		10.0
 
 /* Result of a check.  Commands in its texts are in backquotes. */
 typedef struct Advice
