@@ -3167,8 +3167,8 @@ BEGIN
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice',
                     'finding', 'text for a ticket',
                     'action', @extschema@.internal_clock_lines(
-                                  'ask the provider: on ' || regexp_replace(version(), ',.*', ''),
-                                  49)
+                                  'ask the provider: about '
+                                      || regexp_replace(version(), ',.*', ''), 49)
                               || E'\n'
                               || @extschema@.internal_clock_lines(
                                   format('measured by SQL at %s: %s.', date_trunc('second', now()),

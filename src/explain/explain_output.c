@@ -361,7 +361,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
 		if (processes > 1)
-			appendStringInfo(&text, " (mean of processes: %.*f)", decimals, self_ns / 1e6);
+			appendStringInfo(&text, " (mean of processes: %.*f = 100 %%)", decimals, self_ns / 1e6);
 		if (own_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs",
 							 separator, decimals, own_ns / 1e6, processes, cpus);

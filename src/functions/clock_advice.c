@@ -169,10 +169,10 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 	}
 	if (skew->ncpus < 2)
 	{
-		advise_nothing(advice, "the server may run on one CPU only");
+		advise_nothing(advice, "the server is restricted to one CPU");
 		return;
 	}
-	advice->evidence = psprintf("%d CPUs; largest offset that of CPU %d, between %+.0f and %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
+	advice->evidence = psprintf("%d CPUs; the largest offset is that of CPU %d, between %+.0f and %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,

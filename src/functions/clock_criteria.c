@@ -162,7 +162,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 			skew_known && skew->ncpus > 1 ? skew->reading_ns : 0, "ns",
 			!skew_known ? facts->why_no_skew :
 			skew->ncpus < 2 ? "there is one CPU only" :
-			psprintf("largest offset that of CPU %d, between %+.0f and %+.0f ns", skew->worst->cpu,
+			psprintf("the largest offset is that of CPU %d, between %+.0f and %+.0f ns", skew->worst->cpu,
 					 skew->worst->result.offset_min * skew->tick_ns,
 					 skew->worst->result.offset_max * skew->tick_ns)
 		},

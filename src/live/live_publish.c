@@ -30,7 +30,7 @@ typedef struct NodeCall
 	int64		number;			/* NodeTiming.calls during the call */
 	uint64		seen;			/* time of the first publication during the
 								 * call, in ticks; 0: no call */
-	double		known;			/* NodeTiming.known (exact time) at "seen" */
+	double		known;			/* value of NodeTiming.known at that time */
 } NodeCall;
 
 typedef struct LiveExecution
@@ -130,7 +130,7 @@ see_call(const NodeTiming *t, bool in_call)
 
 /*
  * Adds the time so far of a node's call that is in progress.  If the node has not been called since
- * the wrappers were installed, the call began before.  Then adds the time since the installation,
+ * the wrappers were installed, the call began before.  In this case, adds the time since then,
  * without that of other processes.
  */
 static void

@@ -233,7 +233,7 @@ judge_rate(const WatchObservation *observed)
 	{
 		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
 					 psprintf("%+.1f ppm", observed->rate_ppm),
-					 psprintf("relative to CLOCK_MONOTONIC_RAW; steering explains up to %.0f ppm", observed->steered_ppm));
+					 psprintf("relative to CLOCK_MONOTONIC_RAW; expected are up to %.0f ppm", observed->steered_ppm));
 		return;
 	}
 	rate_from = open->at;
@@ -274,7 +274,7 @@ watch_judge_observation(const WatchObservation *observed)
 static void
 end_steps(WatchWhat what, TimestampTz now)
 {
-	/* the first interval may contain the step, so one more must pass */
+	/* the first interval may contain the step, so IN_A_ROW more must pass */
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
 

@@ -220,7 +220,7 @@ INSERT INTO made_up VALUES
     ('auto_explain, 1 %', 1, 1, 'at least',
         'only with sample_rate <= 1 or clocktiming.sampled_timing',
         'only with sample_rate <= 1 or clocktiming.sampled_timing'),
-    ('auto_explain, no rate', NULL, 12, NULL,
+    ('auto_explain, cost unknown', NULL, 12, NULL,
         'only with sample_rate <= 0.08 or clocktiming.sampled_timing',
         'only with sample_rate <= 0.08 or clocktiming.sampled_timing'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',

@@ -22,7 +22,7 @@ write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 300ms\nautovacuum = off");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 100ms\nautovacuum = off");
 sub start { return $kernel->start($node, KERNEL_CLOCK_DIR => $directory); }
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 start();
