@@ -255,7 +255,8 @@ SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p))
                - '{estimate_ms,run_ms,plain_ms,note}'::text[])
            FROM plan AS p WHERE p.node IS NULL OR p.node <= 0), '[{"node": 0, "line": "Query"}]',
           'clock_explain: a row for the whole query');
-SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0 AND note ~ '^\d+\.\d ms$'
+SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0
+          AND note ~ '^\d+\.\d ms \(waits included\)$'
           AND abs(substring(note FROM '^[0-9.]+')::numeric - plain_ms) <= 0.0501,
           'clock_explain: the row for the whole query has the times of the run: '
               || p) FROM plan AS p WHERE node = 0;
