@@ -120,7 +120,8 @@ sub median_interval
 {
 	my @sorted = sort { $a <=> $b } @_;
 	my $below = 0;
-	my $term = 0.5**@sorted;    # probability that exactly $rank values are below the median; 0 for 1000 values or more
+	die "median_interval: more than 1000 values\n" if @sorted > 1000;    # 0.5**1075 is 0, and the loop would not end
+	my $term = 0.5**@sorted;    # probability that exactly $rank values are below the median
 	my $rank = 0;
 
 	for (; $below + $term <= 0.025; $rank++)

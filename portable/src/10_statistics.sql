@@ -92,8 +92,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_typical(
     double precision[], double precision[], integer) IS
     'internal: returns the typical difference of the values of b and a, measured alternately, '
-    'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
-    'means in that number of blocks of successive values';
+    'with its 95 % margin: the median of the differences or, if blocks is not null, the median of '
+    'the means of that many blocks of successive differences';
 
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision)
 RETURNS double precision

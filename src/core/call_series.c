@@ -9,9 +9,9 @@
 #define MIN_TIMED		16
 
 /*
- * long_gap_share() weights the shares 0, 1 / SHARE_STEPS, 2 / SHARE_STEPS, ..., 1.  Usually one
- * node caused all gaps.  So the share 1 has the prior weight p, the argument "prior", and the share
- * 0 has the weight 1 - p.  The shares between them have a total weight of p (1 - p).
+ * long_gap_share() weights the possible shares 0, 1 / SHARE_STEPS, ..., 1 of gaps that a node
+ * caused.  Usually one node caused all gaps.  So the share 1 has the prior weight p (argument
+ * "prior"), and the share 0 has 1 - p.  The shares between have a total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -147,7 +147,7 @@ call_series_end(CallSeries *series)
 }
 
 /*
- * Computes slopes, the times per unit of each count below, by least squares (Gaussian elimination).
+ * Computes slopes, the times per unit of each CountBelow, by least squares (Gaussian elimination).
  * If two counts always vary together, only the larger one gets a slope.  Work takes time, so no
  * slope may be negative: removes the most negative one and repeats, until none is negative.  For
  * three slopes, this is the method of Lawson and Hanson (Solving Least Squares Problems, 1974,
@@ -212,11 +212,11 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 }
 
 /*
- * The combined regression estimator, with the counts below as auxiliary variables (Cochran,
- * Sampling Techniques, 1977, 7.10).  Its variance is the variance of the residuals.  A count is far
- * if its mean over all calls differs from its mean over the sample by more than a standard
- * deviation.  The slope of a far count is uncertain.  So the known calls also contribute to the
- * slopes, and the margin includes half of the time that the far count adds to the total.
+ * The combined regression estimator, with CountBelow as auxiliary variables (Cochran, Sampling
+ * Techniques, 1977, 7.10).  Its variance is the variance of the residuals.  A count is far if its
+ * mean over all calls differs from its mean over the sample by more than a standard deviation.  The
+ * slope of a far count is uncertain.  So the calls of "known", which were all timed, also contribute
+ * to the slopes, and the margin includes half of the time that the far count adds to the total.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -254,9 +254,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		{
 			/*
 			 * The count does not vary in the sample, so its slope is unknown,
-			 * but at most the mean time of the node's calls.  Without hidden
-			 * gaps, assumes half of this mean.  With hidden gaps, assumes the
-			 * whole mean, but adds at most the time of the gaps.
+			 * but at most the mean time of the node's calls.  Assumes half of
+			 * this mean or, if untimed calls may contain long gaps, the whole
+			 * mean, but adds at most the time of these gaps.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

@@ -41,7 +41,7 @@ SELECT le_ns, count FROM
     clock_histogram(pg_temp.sample('{"ticks": [7, 8, 15, 16, 31, 32], "counts": [1, 2, 1, 2, 3, '
     '1]}'));
 
--- a quantile is the smallest duration that is not exceeded by at least the given share of durations
+-- a quantile is the smallest duration such that at least the given share of durations is not longer
 SELECT min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns
 FROM clock_summary(pg_temp.sample('{"readings": 10000,
     "ticks": [1, 2, 3, 4, 5, 6, 7], "counts": [5000, 4000, 900, 90, 9, 0,
