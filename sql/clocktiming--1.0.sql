@@ -1246,9 +1246,9 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-    'compares clocks with a reference clock for some seconds (5), at the end of each interval '
-    '(1 s): returns by how much each clock has advanced, in milliseconds, and the difference to '
-    'the advance of the reference clock, in microseconds';
+    'compares clocks with a reference clock for some seconds (5); at the end of each interval '
+    '(1 s), returns by how much each clock has advanced since the start, in milliseconds, and the '
+    'difference to the advance of the reference clock, in microseconds';
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 
@@ -3242,7 +3242,8 @@ $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
     'executes a query on all servers of the fleet by dblink, with clocktiming''s schema as '
     'search_path; the query must return one column of JSON; returns a row for each row of a '
-    'server''s answer, or one row if there is no answer, with the error if there is one';
+    'server''s answer, one row with a null answer if the answer has no rows, or one row with the '
+    'error';
 REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 

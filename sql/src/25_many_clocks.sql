@@ -68,9 +68,9 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-    'compares clocks with a reference clock for some seconds (5), at the end of each interval '
-    '(1 s): returns by how much each clock has advanced, in milliseconds, and the difference to '
-    'the advance of the reference clock, in microseconds';
+    'compares clocks with a reference clock for some seconds (5); at the end of each interval '
+    '(1 s), returns by how much each clock has advanced since the start, in milliseconds, and the '
+    'difference to the advance of the reference clock, in microseconds';
 \only_for pg_monitor FUNCTION clock_monitor(text[], double precision, double precision, text)
 
 CREATE FUNCTION clock_compare(

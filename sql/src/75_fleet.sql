@@ -286,7 +286,8 @@ $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
     'executes a query on all servers of the fleet by dblink, with clocktiming''s schema as '
     'search_path; the query must return one column of JSON; returns a row for each row of a '
-    'server''s answer, or one row if there is no answer, with the error if there is one';
+    'server''s answer, one row with a null answer if the answer has no rows, or one row with the '
+    'error';
 \only_for pg_monitor FUNCTION clock_fleet_ask(text, double precision)
 
 CREATE FUNCTION clock_fleet(

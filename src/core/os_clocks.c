@@ -73,7 +73,7 @@ mach_absolute_time_ns(void)
 #endif
 
 /*
- * X-macro of the clocks that every platform lists.  It generates the readers and the table below.
+ * X-macro of the clocks that are in the table on every platform.  It generates readers and table.
  * BY_ID(name, id, kind, description) is a clock that clock_gettime() reads.  BY_CALL(name, call,
  * unit in ns, kind, description) is a clock that another function reads.  If the unit is 0,
  * os_clock_works() determines the unit at run time.
