@@ -23,7 +23,7 @@
 
 /* Candidates for the period are tested by differences between advances, short differences first. */
 #define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
-#define PERIODS			4		/* first test: longest difference in periods */
+#define PERIODS			4		/* longest difference in the first test, in periods */
 #define MIN_DIFFERENCES	32		/* first test: least number of differences */
 #define MIN_RESULTANT	0.6		/* least agreement with multiples, from 0 to 1 */
 
@@ -162,7 +162,7 @@ confirmed_period(const uint64_t *value, int n, double frequency)
 		if (multiple >= 1 && fabs(length[i] - multiple / frequency) <= ROUNDING)
 			multiples[agreeing++] = (uint64_t) multiple;
 	}
-	/* the step is several periods if the multiples have a common divisor */
+	/* if the multiples have a common divisor, the step is that many periods */
 	return agreeing < REAL_AGREEMENT * n ? 0 : (double) robust_gcd(multiples, agreeing) / frequency;
 }
 

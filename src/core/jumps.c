@@ -4,13 +4,13 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 
-#define MIN_SIDE		3		/* intervals on a side needed for its rate */
+#define MIN_SIDE		3		/* earlier or later neighbours needed for a rate */
 #define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
 #define LEAST_NS		1000.0	/* smallest step in ns */
 #define RATE			100e-6	/* tolerated deviation from neighbours' rate */
 
-/* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
+/* Largest difference of two rates that NTP can explain: it steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
 /* Drift of the clock against the reference: 1e-6 is 1 ppm. */
@@ -167,7 +167,7 @@ smaller(Excess a, Excess b)
  * must be a step, too:
  * - Only one side has enough neighbours, because the interval is among the first or last ones.
  * - NTP does not explain the rate of a side.  Exception: the sides have equal rates, and the
- *   interval deviates from the nominal rate, too.  Then this rate is the clock's own.
+ *   interval's rate deviates from the nominal rate as theirs do.  This is the clock's own rate.
  */
 static void
 judge(Jumps *jumps, int i)

@@ -3,8 +3,8 @@
 #define CLOCKTIMING_READING_FENCE_H
 
 /*
- * Delays instructions after the fence until those before it have completed (Arm: DDI 0487, B2.3,
- * "Instruction Synchronization Barrier").  On other processors, only the compiler keeps the order.
+ * On x86 and Arm, delays instructions after the fence until those before it have completed (Arm:
+ * DDI 0487, B2.3, "Instruction Synchronization Barrier").  Elsewhere, only affects the compiler.
  */
 static inline void
 reading_fence(void)

@@ -126,9 +126,9 @@ sub no_finding
 }
 
 # Backward steps, one or many, permanent ("back") or for a single reading ("back_once"). "first" is
-# the number of the call with the first fault. This number selects one of the three phases of a run:
-# determining the granularity ("probe"), comparing the clock with the reference clock ("brackets",
-# which begin at about call 1026), and the measuring loop.
+# the number of the call with the first fault. This number decides in which phase of a run faults
+# occur: when the granularity is determined ("probe"), when the clock is compared with the reference
+# clock ("brackets", from about call 1026 on), or in the measuring loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
@@ -156,7 +156,7 @@ foreach my $fault (
 			'<',
 			0.5 * $fault{size},
 			"$what: size of the largest step back");
-		is($row->{stalls}, $done->{repeats}, "$what: no stall");
+		is($row->{stalls}, $done->{repeats}, "$what: no stalls except those that the shim counted");
 		is($row->{lags}, 0, "$what: a step back is no lag");
 		is($row->{warps}, 0, "$what: the step ahead after a step back is no warp");
 		cmp_ok($row->{gaps}, '<=', $done->{gaps},
@@ -201,7 +201,7 @@ foreach my $first (2, 100, 50000)
 
 	cmp_ok($elapsed, '<', 60, "$what: the run ends");
 	cmp_ok($row->{duration_s}, '>=', 0.1, "$what: not too early");
-	is($row->{stalls}, $row->{longest_stall}, "$what: one stall");
+	is($row->{stalls}, $row->{longest_stall}, "$what: all stalls are successive");
 	cmp_ok($row->{longest_stall}, '<=', $done->{repeats},
 		"$what: the stall has no more than the repeated readings");
 	cmp_ok($row->{longest_stall}, '>', $row->{readings} / 2,
@@ -246,7 +246,7 @@ foreach my $fault (
 		"$what: sum of the jumps");
 	is($row->{backward_steps}, 0, "$what: no step back");
 	is($row->{lags}, 0, "$what: no lag");
-	cmp_ok($row->{gaps}, '<=', $done->{gaps}, "$what: no gap");
+	cmp_ok($row->{gaps}, '<=', $done->{gaps}, "$what: no gaps except those that the shim counted");
 	like(
 		$warnings,
 		qr/WARNING:  clock source "system" jumped ahead of the reference clock\nDETAIL:  Warps: $row->{warps}, the largest of \d+ ns\./,
@@ -350,7 +350,7 @@ foreach my $fault (
 	is($done->{faults}, $fault{times}, "$what: all $fault{times} faults were injected");
 	is_deeply($found, \%expected, "$what: each fault was found, and no other");
 	is($row->{stalls}, $done->{repeats}, "$what: stalls") if $kind eq 'still';
-	is($row->{strictly_monotonic}, 'f', "$what: not monotonic");
+	is($row->{strictly_monotonic}, 'f', "$what: not strictly monotonic");
 }
 {
 	my ($row) = $session->row(

@@ -93,7 +93,7 @@ is( $session->query(
 			FROM clock_measure('system', 0.1) AS s}
 	)->{out},
 	't',
-	'clock_measure and its views');
+	'histogram and summary of a sample have the same number of readings');
 is( $session->query(q{SELECT sum(count) > 0 FROM clock_histogram('system', 0.1)})
 	  ->{out},
 	't',

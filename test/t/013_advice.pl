@@ -149,8 +149,8 @@ sub advice
 }
 
 # A system clock that needs a system call (test/shim/slow_clock.c), on a server without a free
-# worker to measure the skew. test/shim/kernel_clock.c replaces the kernel's list of other clock
-# sources.
+# worker to measure the skew. test/shim/kernel_clock.c replaces the kernel's files that name its
+# current and its available clock sources.
 {
 	my $kernel = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 	mkdir $kernel or die "$kernel: $!";
