@@ -161,14 +161,11 @@ SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is at l
     FROM summary
 WHERE granularity_ticks IS NOT NULL;
 
--- The clocks agree with the reference clock, within the stated bounds. On PostgreSQL 19, the server
--- may assume a wrong frequency of the TSC. clock_platform shows this error, and it is subtracted.
-SELECT cmp_ok(abs(rate_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RDTSC%' THEN 1e6 * (
-           (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
-           / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') -
-               1) ELSE 0 END),
-       '<=', 600 + ppm, source || ': the rate is that of the reference clock') FROM summary
-           JOIN late USING (source)
+-- The clocks agree with the reference clock, within the stated bounds. Ticks of instr_time are
+-- converted by the calibrated frequency of the TSC, not by that of the server, which may be wrong by
+-- 0.1 % or more on PostgreSQL 19.
+SELECT cmp_ok(abs(rate_ppm), '<=', 600 + ppm, source
+    || ': the rate is that of the reference clock') FROM summary JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 -- Clocks of CPU time are not faster than the reference clock.
 SELECT cmp_ok(rate_ppm, '<=', 600 + rate_bound_ppm, source
