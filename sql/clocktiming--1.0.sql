@@ -1811,7 +1811,8 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
     'deletes the statistics of the plans of a user, a database and a query, where 0 means all; '
-    'does nothing if an argument is null; does not delete snapshots';
+    'does nothing if an argument is null; does not delete the snapshots of '
+    'clock_stats_snapshot()';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
@@ -2313,7 +2314,7 @@ COMMENT ON COLUMN clock_history.per IS
     'period of the row: minute, for the latest day, or hour, for the latest 400 days';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
-    'number of intervals in the period; the setting clocktiming.watch_interval is their length';
+    'number of intervals of clocktiming.watch_interval in which the clock was observed';
 COMMENT ON COLUMN clock_history.watched_s IS
     'part of the period during which the clock was observed, in seconds';
 COMMENT ON COLUMN clock_history.source IS

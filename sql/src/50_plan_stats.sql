@@ -123,5 +123,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
     'deletes the statistics of the plans of a user, a database and a query, where 0 means all; '
-    'does nothing if an argument is null; does not delete snapshots';
+    'does nothing if an argument is null; does not delete the snapshots of '
+    'clock_stats_snapshot()';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;

@@ -61,7 +61,7 @@ COMMENT ON COLUMN clock_history.per IS
     'period of the row: minute, for the latest day, or hour, for the latest 400 days';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
-    'number of intervals in the period; the setting clocktiming.watch_interval is their length';
+    'number of intervals of clocktiming.watch_interval in which the clock was observed';
 COMMENT ON COLUMN clock_history.watched_s IS
     'part of the period during which the clock was observed, in seconds';
 COMMENT ON COLUMN clock_history.source IS

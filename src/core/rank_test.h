@@ -36,9 +36,9 @@ extern double rank_shift(const RankSets *sets);
  * Result of the test of the hypothesis that neither set tends to be above the other (Mann and
  * Whitney, Ann. Math. Stat. 18, 1947).  The confidence interval of the shift reaches from the k-th
  * smallest to the k-th largest difference.  For few distinct values (RANK_EXACT_BELOW), p-value and
- * interval are exact, and the interval excludes 0 if and only if p_value < "outside".  Otherwise
- * p-value and interval are normal approximations, corrected for continuity and for ties.  For k,
- * only ties within a set count, because nearly any shift removes ties between the sets.
+ * interval are exact: the interval excludes 0 if and only if p_value < 1 - confidence level.
+ * Otherwise they are normal approximations, corrected for continuity and for ties.  For k, only
+ * ties within a set count, because nearly any shift removes ties between the sets.
  */
 typedef struct RankTest
 {

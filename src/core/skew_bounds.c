@@ -43,10 +43,10 @@ skew_init(SkewSide *side)
 }
 
 /*
- * Completes the pending exchange if the clock has advanced at the next own reading.  The echo is
- * this side's reading that the other side has seen.  The other side stores its next reading before
- * the echo, and this side loads the echo first.  So the loaded reading was taken after the echo was
- * seen, and the time from the echo to the next own reading contains a whole round trip.
+ * Judges an own reading.  If the clock has advanced, completes the pending exchange.  The echo is
+ * the own reading that the other side has seen.  The other side stores a reading before the echo,
+ * and this side loads the echo first.  So the loaded reading was taken after the echo was seen, and
+ * the time from the echo to the own reading contains a whole round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)

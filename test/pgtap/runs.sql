@@ -162,8 +162,8 @@ SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is at l
 WHERE granularity_ticks IS NOT NULL;
 
 -- The clocks agree with the reference clock, within the stated bounds. Ticks of instr_time are
--- converted by the calibrated frequency of the TSC, not by that of the server, which may be wrong by
--- 0.1 % or more on PostgreSQL 19.
+-- converted by the calibrated frequency of the TSC, not by that of the server, which may be wrong
+-- by 0.1 % or more on PostgreSQL 19.
 SELECT cmp_ok(abs(rate_ppm), '<=', 600 + ppm, source
     || ': the rate is that of the reference clock') FROM summary JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');

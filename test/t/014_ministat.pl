@@ -205,7 +205,7 @@ for my $k (0 .. $#cases)
 	}
 	is(join("\n", @wrong), '', $named);
 }
-cmp_ok($seen{figures}, '>=', 60, "$seen{figures} with margins to compare");
+cmp_ok($seen{figures}, '>=', 60, "$seen{figures} pairs for which ministat prints a margin");
 for my $level (@levels)
 {
 	cmp_ok($seen{"$level, different"} || 0, '>=', 5, "$level %: some pairs differ");

@@ -123,7 +123,7 @@ test_unsteady(void)
 	ok(r.offset_min >= -200 && r.offset_max <= 2300, "the bounds are at most 200 wider than the range of the offsets: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* The offset jumps.  A single late reading must not hide this. */
+	/* The offset jumps, and one reading is 1000000 ticks late.  The bounds contain both offsets. */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 700;
