@@ -233,7 +233,7 @@ judge_rate(const WatchObservation *observed)
 	{
 		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
 					 psprintf("%+.1f ppm", observed->rate_ppm),
-					 psprintf("relative to CLOCK_MONOTONIC_RAW; expected are up to %.0f ppm", observed->steered_ppm));
+					 psprintf("relative to CLOCK_MONOTONIC_RAW; up to %.0f ppm are normal", observed->steered_ppm));
 		return;
 	}
 	rate_from = open->at;
