@@ -1953,7 +1953,7 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m,
-               -- the error consists of the margin, and of 5 points that executions differ by
+               -- the error consists of the margin and the variation between executions, 5 points
                LATERAL (SELECT m.share, pg_catalog.sqrt(m.margin ^ 2
                             + CASE WHEN m.share + m.margin > 0.01 THEN 25 ELSE 0 END) AS error) AS v
                ) AS s
@@ -2536,7 +2536,7 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        -- even at sample_rate 1, and with calls of 10 ns in all active time, it costs below 1 %
+        -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
         IF by_auto_explain AND statistics_s IS NULL AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on (idle server: measure under load)';
         END IF;

@@ -697,7 +697,7 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF most_cpu_percent < 1 THEN
-        -- even at sample_rate 1, and with calls of 10 ns in all active time, it costs below 1 %
+        -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
         IF by_auto_explain AND statistics_s IS NULL AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on (idle server: measure under load)';
         END IF;

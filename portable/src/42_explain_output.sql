@@ -63,7 +63,7 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m,
-               -- the error consists of the margin, and of 5 points that executions differ by
+               -- the error consists of the margin and the variation between executions, 5 points
                LATERAL (SELECT m.share, pg_catalog.sqrt(m.margin ^ 2
                             + CASE WHEN m.share + m.margin > 0.01 THEN 25 ELSE 0 END) AS error) AS v
                ) AS s

@@ -4,7 +4,7 @@
 
 /*
  * On x86 and Arm, delays instructions after the fence until those before it have completed (Arm:
- * DDI 0487, B2.3, "Instruction Synchronization Barrier").  Elsewhere, only affects the compiler.
+ * DDI 0487, B2.3, "Instruction Synchronization Barrier").  Elsewhere, only the compiler obeys it.
  */
 static inline void
 reading_fence(void)

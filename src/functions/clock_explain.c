@@ -112,7 +112,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Returns the upper (sign 1) or lower (-1) limit of a node's share in any execution. */
+/* Returns the upper (sign 1) or lower (-1) limit of a node's share in other executions. */
 static double
 limit_of_share(const NodeEstimate *node, int sign)
 {

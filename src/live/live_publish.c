@@ -343,7 +343,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 		   LiveCounts *counts)
 {
 	bool		in_call = in_calls[t->id];
-	/* no times in the first publication of counters that began late: they cover a few calls */
+	/* the first publication of late counters has no times, because it covers few calls */
 	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0 ||
 		(t->query->late && t->query->live->image->header.run_ns <= 0);
 
