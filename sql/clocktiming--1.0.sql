@@ -368,14 +368,16 @@ BEGIN
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s $$
-                            || $$WHERE query ~* '^\s*(select|with|insert|update|delete|merge|$$
-                            || $$values|table)\y' %2$s),
-                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
-                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
+                            || $$WHERE query ~* %3$L %2$s),
+                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s),
+                        (SELECT coalesce(sum(calls), 0) FROM %1$s $$
+                            || $$WHERE query ~* %3$L)]$$,
+                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END,
+                        '^\s*(select|with|insert|update|delete|merge|values|table)\y'),
                     CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
                     CASE WHEN version >= 140000 THEN statements || '_info'
                          ELSE '(SELECT) AS none' END,
-                    '{calls of statements,temporary files of statements}')
+                    '{calls of statements,temporary files of statements,statements}')
                 INTO counts USING counts;
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
@@ -430,6 +432,9 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
+    -- Cost of sampling a statement of fewer than some 30 plan nodes, in ns (doc/benchmarks.md, "Cost
+    -- of sampling per statement").
+    sampled_statement_ns CONSTANT double precision := 1e5;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
     -- that can write temporary files.
@@ -445,11 +450,13 @@ DECLARE
     cost record;
     counted jsonb;
     why_not_statements text;
+    not_nested boolean;
     blocks int;
     share double precision;
     rate double precision;
     least_rate double precision;
     least_ns double precision;
+    most_ns double precision;
     op_ns double precision;
     op_margin_ns double precision;
 BEGIN
@@ -482,10 +489,13 @@ BEGIN
                      (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'auto_explain.log_analyze'),
                      (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'auto_explain.log_timing')
+                      'auto_explain.log_timing'),
+                     (12, 0, 990000, 'statements', 'pg_stat_statements', 1,
+                      'clocktiming.sampled_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
           AND (w.n <> 10 OR costs ? 'counting_ns')
+          AND (w.n <> 12 OR sampled IS NOT NULL)
         ORDER BY w.n
     LOOP
         counted := counts -> work;
@@ -544,6 +554,18 @@ BEGIN
                           'statement returned or modified, and one for each statement';
             END IF;
             share := sample_rate;
+        ELSIF work = 'statements' THEN
+            least_rate := 0 * rate;
+            share := sample_rate;
+            bound := 'estimate';
+            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
+                      'those with more than 30 plan nodes more; only statements that '
+                      'pg_stat_statements has kept are counted';
+            not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
+                AND current_setting('pg_stat_statements.track', true) <> 'all';
+            IF not_nested THEN
+                reason := reason || ', but not the nested ones (pg_stat_statements.track = all)';
+            END IF;
         END IF;
         IF rate IS NULL THEN
             reason := CASE
@@ -553,6 +575,8 @@ BEGIN
                     CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown
                          ELSE 'track_counts is off' END
                     || ', and ' || why_not_statements
+                WHEN work = 'statements'
+                THEN coalesce(counts ->> 'problem', statistics || unknown)
                 WHEN work = 'relation reads' AND version < 160000
                      AND NOT current_setting('track_counts')::boolean
                 THEN 'track_counts is off'
@@ -592,10 +616,18 @@ BEGIN
             reason := 'the cost excludes that of log_analyze, without which nothing is timed; '
                 || reason
                 || coalesce('; timing a call is assumed to cost two readings, because '
-                            || cost.problem, '')
-                || CASE WHEN sampled IS NULL THEN ''
-                        ELSE '; with clocktiming.sampled_timing, timing costs some 0.1 ms per '
-                             'statement, or less for fewer than 800 calls' END;
+                            || cost.problem, '');
+        ELSIF work = 'statements' THEN
+            -- A statement of at most 800 expected calls (FEW_CALLS) is not sampled: each call is
+            -- timed.
+            readings_per_operation := NULL;
+            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_ns := greatest(sampled_statement_ns, least_ns);
+            op_margin_ns := 0;
+            most_ns := greatest(2 * sampled_statement_ns, least_ns);
+            clock := NULL;
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
         END IF;
         IF cost.is_bound AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
@@ -611,9 +643,18 @@ BEGIN
         END IF;
 
         value := current_setting(setting, true);
-        in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
-            coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
-                     AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
+        in_effect := CASE
+            WHEN setting LIKE 'track%' THEN value = 'on'
+            ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
+                          AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
+                 AND CASE setting
+                         WHEN 'auto_explain.log_analyze' THEN true
+                         ELSE coalesce(current_setting('auto_explain.log_timing', true) = 'on',
+                                       false)
+                              AND coalesce(sampled, false)
+                                  = (setting = 'clocktiming.sampled_timing')
+                     END
+            END;
         -- converts ns per second to percent of one CPU
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
@@ -627,6 +668,8 @@ BEGIN
             IF cpu_percent > most_cpu_percent THEN
                 most_cpu_percent := cpu_percent;
             END IF;
+        ELSIF work = 'statements' AND not_nested IS NOT TRUE THEN
+            most_cpu_percent := round((rate * share * most_ns / 1e7)::numeric, 4);
         END IF;
         operations_per_s := round((rate * share)::numeric, 3);
         operation_ns := round(op_ns::numeric, 2);
@@ -647,17 +690,6 @@ BEGIN
             reason := concat_ws('; ', reason,
                                 'the active time of sessions is unknown before PostgreSQL 14');
         END IF;
-        IF sampled AND in_effect AND setting = 'auto_explain.log_timing' AND share > 0
-           AND operations IS DISTINCT FROM 0 THEN
-            -- the cost of sampling depends on the number of statements, not on that of calls
-            cpu_percent := NULL;
-            cpu_margin_percent := NULL;
-            least_cpu_percent := NULL;
-            most_cpu_percent := NULL;
-            active_percent := NULL;
-            bound := NULL;
-            reason := reason || '; clocktiming.sampled_timing is in effect';
-        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -667,16 +699,14 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
     'and the costs of readings and of calls of plan nodes';
 
 -- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.  call_ns is the time that
--- auto_explain adds to a call of a plan node with this setting; for log_timing, it includes the
--- cost of log_analyze.
+-- seconds, or null if clock_impact() has counted the operations itself.  The costs of log_timing and
+-- sampled_timing include that of log_analyze, without which they time nothing.
 CREATE FUNCTION internal_clock_timing_advice(
-    setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    statistics_s numeric, call_ns numeric
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, statistics_s numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    by_auto_explain CONSTANT boolean := setting LIKE 'auto_explain%';
+    by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
     -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
     -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
     -- it.
@@ -685,14 +715,15 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
-    -- it is below an hour and may miss the usual load
+    -- Says if no upper bound is known, and states the statistics' period if it is below an hour and
+    -- may miss the usual load.
+    caveats CONSTANT text := concat_ws(', ',
+        CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+        CASE WHEN statistics_s < 3600 THEN format('%s s of statistics', round(statistics_s)) END);
     may_be_on CONSTANT text := 'may be on'
-        || coalesce(' (' || nullif(concat_ws(', ',
-               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
-               CASE WHEN statistics_s < 3600
-                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
-               END), '') || ')', '');
+        || CASE WHEN caveats = '' THEN ''
+                WHEN statistics_s < 3600 THEN format(' (%s; try clock_impact(60))', caveats)
+                ELSE format(' (%s)', caveats) END;
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
@@ -702,23 +733,13 @@ BEGIN
             RETURN 'may be on (idle server: measure under load)';
         END IF;
         RETURN may_be_on;
-    ELSIF setting = 'auto_explain.log_timing' AND in_effect AND cpu_percent IS NULL
-          AND sample_rate > 0
-          AND current_setting('clocktiming.sampled_timing', true) IN ('auto_explain', 'on') THEN
-        -- Statements per second whose timing takes 10 ms, 1 % of a CPU.  A sampled statement costs
-        -- 100 us (doc/benchmarks.md, "Cost of sampling per statement").  A statement of at most 800
-        -- expected calls (FEW_CALLS) is not sampled: each call is timed.
-        RETURN format('may be on below %s statements/s (sampled)',
-                      trunc(1e7 / greatest(100000, 800 * call_ns) / sample_rate));
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('only with sample_rate <= %s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)))
-            || CASE WHEN setting = 'auto_explain.log_analyze' THEN ' and log_timing off'
-                    -- only the C library can sample; it defines clocktiming.show_margins
-                    WHEN current_setting('clocktiming.show_margins', true) <> ''
-                    THEN ' or clocktiming.sampled_timing' ELSE '' END;
+        RETURN format('sample_rate <= %s%s%s',
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
+                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ' and log_timing off' END,
+                      ' (' || nullif(caveats, '') || ')');
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
@@ -733,7 +754,7 @@ END
 $body$;
 COMMENT ON FUNCTION
     internal_clock_timing_advice(
-        text, boolean, numeric, numeric, text, numeric, numeric) IS
+        text, numeric, numeric, text, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 
 
@@ -1496,11 +1517,13 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting, r.in_effect, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
-                         -- log_timing times nothing without log_analyze
-                         (SELECT sum(d.operation_ns) FROM works d
-                          WHERE d.setting IN (r.setting, 'auto_explain.log_analyze')))
+                         r.setting,
+                         r.cpu_percent
+                         + CASE WHEN counting.is_part THEN counting.cpu_percent ELSE 0 END,
+                         r.most_cpu_percent
+                         + CASE WHEN counting.is_part THEN counting.most_cpu_percent ELSE 0 END,
+                         r.bound,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -1538,7 +1561,13 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
+          GROUP BY d.setting, d.value, d.in_effect) r,
+         -- without log_analyze, the other settings of auto_explain time nothing
+         LATERAL (SELECT r.setting IN ('auto_explain.log_timing', 'clocktiming.sampled_timing')
+                         AS is_part,
+                         sum(d.cpu_percent) AS cpu_percent,
+                         sum(d.most_cpu_percent) AS most_cpu_percent
+                  FROM works d WHERE d.setting = 'auto_explain.log_analyze') AS counting
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

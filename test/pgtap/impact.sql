@@ -7,11 +7,11 @@ CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing',
-    'auto_explain.log_analyze', 'auto_explain.log_timing'],
-          'clock_impact: four settings, in this order');
+    'auto_explain.log_analyze', 'auto_explain.log_timing', 'clocktiming.sampled_timing'],
+          'clock_impact: five settings, in this order');
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail),
     (SELECT array_agg(setting ORDER BY setting) FROM impact),
-          'each of the four settings times some kind of work');
+          'each of the five settings times some kind of work');
 
 -- cpu_percent follows from the number of operations and the time of an operation.
 SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=',
@@ -114,7 +114,8 @@ CREATE TEMP TABLE expected AS
         (150000, 990000, 'temporary files',
             'SELECT sum(temp_bytes / 8192)::bigint FROM pg_stat_database'),
         (150000, 990000, 'calls of plan nodes',
-            'SELECT sum(tup_returned)::bigint FROM pg_stat_database')
+            'SELECT sum(tup_returned)::bigint FROM pg_stat_database'),
+        (150000, 990000, 'statements', NULL)
     ) AS v(least_version, most_version, work, query)
     WHERE current_setting('server_version_num')::int BETWEEN least_version AND most_version;
 SELECT is((SELECT array_agg(DISTINCT work ORDER BY work) FROM detail),
@@ -185,8 +186,8 @@ WHERE w.setting = 'auto_explain.log_timing';
 RESET max_parallel_workers_per_gather;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
--- server's costs is replaced by one that returns made-up costs: 3.01 ns for counting a call, and
--- 36 ns for timing it. Only log_analyze and log_timing have these costs.
+-- server's costs is replaced by one that returns made-up costs. The advice on log_timing and
+-- sampled_timing includes the upper bound of log_analyze, 300 %.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
@@ -209,20 +210,17 @@ INSERT INTO made_up VALUES
         'may be on (1 s of statistics; try clock_impact(60))',
         'may be on (idle server: measure under load)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'only with sample_rate <= 0.003 or clocktiming.sampled_timing',
-        'only with sample_rate <= 0.003 or clocktiming.sampled_timing'),
+        'sample_rate <= 0.003 (1 s of statistics)', 'sample_rate <= 0.003'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'only with sample_rate <= 0.003 and log_timing off',
-        'only with sample_rate <= 0.003 and log_timing off'),
-    ('auto_explain.log_timing', 40, 2, 'estimate',
-        'only with sample_rate <= 0.5 or clocktiming.sampled_timing',
-        'only with sample_rate <= 0.5 or clocktiming.sampled_timing'),
+        'sample_rate <= 0.003 and log_timing off (1 s of statistics)', 'sample_rate <= 0.003 and log_timing off'),
+    ('auto_explain.log_timing', 40, 200, 'estimate',
+        'sample_rate <= 0.002 (1 s of statistics)', 'sample_rate <= 0.002'),
+    ('clocktiming.sampled_timing', 1, 2, 'estimate',
+        'sample_rate <= 0.003 (1 s of statistics)', 'sample_rate <= 0.003'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'only with sample_rate <= 1 or clocktiming.sampled_timing',
-        'only with sample_rate <= 1 or clocktiming.sampled_timing'),
+        'sample_rate <= 1 (1 s of statistics)', 'sample_rate <= 1'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'only with sample_rate <= 0.08 or clocktiming.sampled_timing',
-        'only with sample_rate <= 0.08 or clocktiming.sampled_timing'),
+        'sample_rate <= 0.08 (1 s of statistics)', 'sample_rate <= 0.08'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -232,8 +230,7 @@ BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
-            CASE m.setting WHEN 'auto_explain.log_analyze' THEN 3.01
-                           WHEN 'auto_explain.log_timing' THEN 36 END, 0.0, 1.0, 1.0,
+            1.0, 0.0, 1.0, 1.0,
                'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
@@ -247,103 +244,91 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'only with sample_rate <= 0.005 or clocktiming.sampled_timing',
+    'sample_rate <= 0.00002 (1 s of statistics)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
 SELECT cmp_ok(max(length(advice)), '<=', 64,
     'advice has at most 64 characters') FROM clock_impact();
+SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 'estimate',
+                                                  3599)), '<=', 64,
+    'advice on log_analyze has at most 64 characters');
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
--- The recommended sample_rate does not depend on the cost of a call, which may be unknown.
-SELECT is(internal_clock_timing_advice('auto_explain.log_timing', true, 40, 2, 'estimate', 7200,
-                                       NULL),
-    'only with sample_rate <= 0.5 or clocktiming.sampled_timing',
-        'advice on sample_rate does not depend on an unknown cost of a call');
+-- The advice on log_timing and sampled_timing is unknown if the cost of log_analyze is.
+DO $$
+BEGIN
+    UPDATE pg_temp.made_up SET cpu_percent = NULL, most_cpu_percent = NULL
+    WHERE setting = 'auto_explain.log_analyze';
+    EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
+        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
+            m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
+               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
+                   FROM pg_temp.made_up AS m;
+    END $body$);
+END $$;
+SELECT is(advice, 'unknown, see reason', setting || ': advice if the cost of counting is unknown')
+    FROM clock_impact()
+    WHERE setting IN ('auto_explain.log_timing', 'clocktiming.sampled_timing');
+DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
--- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
--- of statements.
-CREATE FUNCTION pg_temp.advice(cpu_percent numeric, most_cpu_percent numeric, call_ns numeric,
-    setting text DEFAULT 'auto_explain.log_timing', in_effect boolean DEFAULT true)
-    RETURNS text LANGUAGE sql
-AS $$SELECT internal_clock_timing_advice(setting, in_effect, cpu_percent, most_cpu_percent, NULL,
-                                         7200, call_ns)$$;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason',
-    'not sampled: advice if the cost is unknown');
-SET LOCAL clocktiming.sampled_timing = auto_explain;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 100 statements/s (sampled)',
-    'sampled: advice limits the statements per second');
-SELECT is(pg_temp.advice(NULL, NULL, NULL), 'may be on below 100 statements/s (sampled)',
-    'sampled: advice if the cost of a call is unknown');
-SELECT is(pg_temp.advice(NULL, NULL, 1250), 'may be on below 10 statements/s (sampled)',
-    'sampled: advice if the clock is slow');
-SELECT is(pg_temp.advice(NULL, NULL, 40, in_effect => false), 'unknown, see reason',
-    'sampled: advice if auto_explain is not in effect');
-SELECT is(pg_temp.advice(0, 0, 40), 'may be on', 'sampled: advice if there is no work');
-SELECT is(internal_clock_timing_advice('track_io_timing', false, 0.1, NULL, NULL, s, NULL), a,
+SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, s), a,
           s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (3599.4, 'may be on (estimate, 3599 s of statistics; try clock_impact(60))'),
              (3600, 'may be on (estimate)')) AS v (s, a);
-SELECT is(pg_temp.advice(40, 2, 3.01, 'auto_explain.log_analyze'),
-    'only with sample_rate <= 0.5 and log_timing off',
-    'sampled: the advice on log_analyze is that without sampling');
-SET LOCAL auto_explain.sample_rate = 0.5;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'may be on below 200 statements/s (sampled)',
-    'sampled: the limit of statements doubles with sample_rate 0.5');
-SET LOCAL auto_explain.sample_rate = 0;
-SELECT is(pg_temp.advice(NULL, NULL, 40), 'unknown, see reason',
-    'sampled: advice with sample_rate 0');
-RESET auto_explain.sample_rate;
+
+-- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
+-- of statements.
 SET LOCAL auto_explain.log_timing = on;
 SET LOCAL auto_explain.log_analyze = on;
 SET LOCAL auto_explain.log_min_duration = '1d';
+CREATE FUNCTION pg_temp.works(timing_ns float8) RETURNS TABLE (
+    setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
+    operation_ns numeric, reason text) LANGUAGE sql
+AS $$SELECT w.setting, w.in_effect, w.cpu_percent, w.most_cpu_percent, w.bound, w.operation_ns,
+            w.reason
+     FROM internal_clock_works(
+         '{"active ms": {"per_s": 500}, "calls of plan nodes": {"total": 1, "per_s": 1e6},
+           "statements": {"total": 100, "per_s": 50}}', true,
+         jsonb_build_object('counting_ns', 3, 'timing_ns', timing_ns)) AS w
+     WHERE w.setting !~ '^track'$$;
 CREATE TEMP TABLE sampling AS
 SELECT s.value AS sampled, w.*
 FROM (VALUES ('off'), ('on'), ('auto_explain')) AS s (value),
      LATERAL (SELECT set_config('clocktiming.sampled_timing', s.value, true)) AS c,
-     LATERAL internal_clock_works(jsonb_build_object(
-         'active ms', jsonb_build_object('per_s', 500 + 0 * length(c.set_config)),
-         'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 1e6)), true,
-                                  '{"counting_ns": 3, "timing_ns": 40}') AS w
-WHERE w.work = 'calls of plan nodes';
-SELECT is(cpu_percent, 4.0000, 'not sampled: cpu_percent is the cost of the calls') FROM sampling
-    WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
-SELECT matches(reason, 'with clocktiming.sampled_timing, timing costs some 0.1 ms per [^;]*$',
-    'not sampled: reason states the cost of sampling') FROM sampling
-WHERE sampled = 'off' AND setting = 'auto_explain.log_timing';
-SELECT is(ARRAY[cpu_percent, cpu_margin_percent, least_cpu_percent, most_cpu_percent,
-                active_percent], array_fill(NULL::numeric, ARRAY[5]),
-          sampled || ' for sampled_timing: the cost of calls is NULL') FROM sampling
-WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT is(bound, NULL, sampled
-    || ' for sampled_timing: the unknown cost has no bound') FROM sampling
-    WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT matches(reason, '; clocktiming.sampled_timing is in effect$', sampled
-    || ' for sampled_timing: reason names the setting')
-    FROM sampling WHERE sampled <> 'off' AND setting = 'auto_explain.log_timing';
-SELECT is(cpu_percent, 0.3000, sampled
-    || ' for sampled_timing: the cost of counting rows is the same') FROM sampling
-    WHERE setting = 'auto_explain.log_analyze';
-SET LOCAL clocktiming.sampled_timing = auto_explain;
-SELECT matches(advice, '^may be on below [0-9]+ statements/s [(]sampled[)]$',
-    'sampled: clock_impact() limits the statements per second')
-    FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
-SELECT is(count(*), 4::bigint,
-    'sampled: clock_impact() returns the same four settings') FROM clock_impact();
-SELECT is(w.cpu_percent, 0.0000, 'sampled: without calls, the cost is 0')
-FROM internal_clock_works('{"calls of plan nodes": {"total": 0, "per_s": 0}}', true,
-                          '{"timing_ns": 40}') AS w WHERE w.setting = 'auto_explain.log_timing';
-SET LOCAL auto_explain.sample_rate = 0;
-SELECT matches(advice, '^may be on [(][0-9]+ s of statistics; ',
-    'sampled: log_timing may be on with sample_rate 0')
-    FROM clock_impact()
-    WHERE setting = 'auto_explain.log_timing';
+     LATERAL pg_temp.works(40 + 0 * length(c.set_config)) AS w;
+SELECT results_eq(
+    format('SELECT setting, in_effect, cpu_percent, most_cpu_percent FROM sampling '
+           'WHERE sampled = %L', s),
+    format($$VALUES ('auto_explain.log_analyze', true, 0.3000, 45.0000),
+                    ('auto_explain.log_timing', %1$L = 'off', 4.0000, 600.0000),
+                    ('clocktiming.sampled_timing', %1$L <> 'off', 0.5000, 1.0000)$$, s),
+    s || ' for sampled_timing: one of log_timing and sampled_timing is in effect')
+FROM unnest('{off,on,auto_explain}'::text[]) AS s;
+SELECT is(ARRAY[operation_ns, cpu_percent, most_cpu_percent], ARRAY[1000000.00, 5.0000, 5.0000],
+    'sampled: with a slow clock, 800 calls that are timed cost more than sampling')
+FROM pg_temp.works(1250) WHERE setting = 'clocktiming.sampled_timing';
+SET LOCAL auto_explain.sample_rate = 0.5;
+SELECT is(ARRAY[cpu_percent, most_cpu_percent], ARRAY[0.2500, 0.5000],
+    'sampled: with sample_rate 0.5, the cost is half as high')
+FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
 RESET auto_explain.sample_rate;
-SET LOCAL auto_explain.log_min_duration = -1;
-SELECT ok(cpu_percent >= 0, 'sampled_timing without auto_explain: the cost is that of calls')
-    FROM clock_impact() WHERE setting = 'auto_explain.log_timing';
+SET LOCAL auto_explain.log_nested_statements = on;
+SET LOCAL pg_stat_statements.track = 'top';
+SELECT is(most_cpu_percent, NULL, 'sampled: no upper bound if nested statements are not counted')
+FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+SELECT matches(reason, 'not the nested ones', 'sampled: reason says so')
+FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+RESET auto_explain.log_nested_statements;
+SELECT is(ARRAY[w.cpu_percent, w.most_cpu_percent], ARRAY[0.0000, 0.0000],
+    'sampled: without statements, the cost is 0')
+FROM internal_clock_works('{"statements": {"total": 0, "per_s": 0}}', true, '{"timing_ns": 40}')
+     AS w WHERE w.setting = 'clocktiming.sampled_timing';
+SET LOCAL auto_explain.log_timing = off;
+SELECT ok(NOT in_effect, 'sampled_timing is not in effect without log_timing')
+FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
 RESET auto_explain.log_timing;
 RESET auto_explain.log_analyze;
 RESET auto_explain.log_min_duration;

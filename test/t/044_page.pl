@@ -185,7 +185,7 @@ is(() = $html =~ m{<b>goes on</b>}g, 1, 'one event is ongoing');
 my $reading = query(q{SELECT trim_scale(2 * warm_ns::numeric) FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1});
 like($html, qr{at least \Q$reading\E ms for a million}, 'what timing costs');
 my %impact = map { split /\|/ } split /\n/, query('SELECT replace(setting, $$_$$, $$_<wbr/>$$), value FROM clock_impact() WHERE value IS NOT NULL');
-is_deeply({ $html =~ m{<th scope="row">(track_\S+)<small>is (\w+)</small>}g }, \%impact, '... by the settings of clock_impact');
+is_deeply({ $html =~ m{<th scope="row">((?:track|clocktiming)\S+)<small>is (\w+)</small>}g }, \%impact, '... by the settings of clock_impact');
 
 # The three verdicts
 query(q{UPDATE list_events SET ended_at = at - interval '4 days', at = at - interval '5 days' WHERE what = 'cost'});
