@@ -39,7 +39,14 @@ AS $body$
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
-                              THEN 'takes the most time' ELSE 'may take the most time' END
+                              THEN 'takes the most time'
+                              WHEN pg_catalog.count(*)
+                                       FILTER (WHERE s.upper_this_time >= s.lower_this_time)
+                                       OVER () <> 1
+                              THEN 'may take the most time'
+                              WHEN s.upper_this_time >= s.lower_this_time
+                              THEN 'took the most time this time'
+                              ELSE 'may take the most time another time' END
                END,
                -- Shows the number of processes only for the topmost node below a Gather.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
@@ -52,10 +59,12 @@ AS $body$
            CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM (SELECT e, x, t.i - 1 AS n, v.share + v.error AS upper,
+    FROM (SELECT e, x, t.i - 1 AS n, m.share + v.error AS upper,
+                 m.share + m.margin AS upper_this_time,
+                 greatest(pg_catalog.max(m.share - m.margin) OVER (), 1e-4) AS lower_this_time,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
                  -- not get the note "may take the most time".
-                 greatest(pg_catalog.max(v.share - v.error) OVER (), 1e-4) AS lower
+                 greatest(pg_catalog.max(m.share - v.error) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
                -- row 0 describes the run of the whole query
@@ -64,7 +73,7 @@ AS $body$
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m,
                -- the error consists of the margin and the variation between executions, 5 points
-               LATERAL (SELECT m.share, pg_catalog.sqrt(m.margin ^ 2
+               LATERAL (SELECT pg_catalog.sqrt(m.margin ^ 2
                             + CASE WHEN m.share + m.margin > 0.01 THEN 25 ELSE 0 END) AS error) AS v
                ) AS s
     ORDER BY n;

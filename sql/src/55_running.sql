@@ -183,8 +183,11 @@ CREATE VIEW clock_activity AS
         -- progress of the client's statement or, if a cursor is open, of the plan whose counters
         -- were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
-                          nullif(pg_catalog.concat_ws(' on ', pg_catalog.ltrim(n.node_type),
-                                                      n.relation), '') AS node,
+                          -- without times so far, the busiest node is unknown
+                          CASE WHEN n.self_ms IS NOT NULL OR n.calls IS NULL
+                               THEN nullif(pg_catalog.concat_ws(' on ',
+                                               pg_catalog.ltrim(n.node_type), n.relation), '')
+                               END AS node,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
@@ -219,7 +222,8 @@ COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation: the running node with the largest time of its '
-    'own, except Gather and Gather Merge. In a function, the node of the innermost statement';
+    'own, except Gather and Gather Merge. In a function, the node of the innermost statement. Null '
+    'if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

@@ -375,7 +375,6 @@ record_time_between_calls(NodeTiming *t)
 	next_due(t) = t->first_calls + t->later_due;
 }
 
-/* Handles a call that may begin a loop or be timed. */
 static pg_noinline TupleTableSlot *
 due_call(PlanState *node)
 {

@@ -116,7 +116,6 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Converts each value to the type of its parameter. */
 static void
 read_parameters(void *arg)
 {
@@ -237,7 +236,6 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 										  generic ? NULL : planning->query->params));
 }
 
-/* Evaluates the arguments of EXECUTE as the server does. */
 static void
 evaluate_arguments(void *arg)
 {
@@ -353,7 +351,6 @@ plan_prepared(Planning *planning, const ExecuteStmt *execute)
 	ReleaseCachedPlan(cached, CurrentResourceOwner);
 }
 
-/* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
 static void
 plan_create(Planning *planning, CreateTableAsStmt *create)
 {

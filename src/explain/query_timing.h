@@ -381,7 +381,6 @@ wrapped_node(const PlanState *node, bool unseen)
 	return (uintptr_t) node + !unseen;
 }
 
-/* Sets the present use of a shared subplan. */
 static inline void
 subplan_set_use(SubplanUse *use)
 {

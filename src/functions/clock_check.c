@@ -30,7 +30,6 @@ static const struct
 	{CHECK_GAPS, "max_lost_percent"},
 };
 
-/* Returns a threshold; NAN if the argument is NULL. */
 static double
 arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 {

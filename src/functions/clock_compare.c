@@ -237,7 +237,6 @@ append_line(void *arg, const char *line)
 	appendStringInfo(text, text->len > 0 ? "\n%s" : "%s", line);
 }
 
-/* Returns the plot of all data sets; NULL if width is 0. */
 static char *
 plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width,
 		  bool separate)

@@ -112,14 +112,14 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Returns the upper (sign 1) or lower (-1) limit of a node's share in other executions. */
+/* Returns the upper (sign 1) or lower (-1) limit of a node's share. */
 static double
-limit_of_share(const NodeEstimate *node, int sign)
+limit_of_share(const NodeEstimate *node, int sign, double variation)
 {
 	double		margin = node->share_margin_percent;
-	double		variation = node->share_percent + margin > 0.01 ? VARIATION_PERCENT : 0;
 
-	return node->share_percent + sign * hypot(margin, variation);
+	return node->share_percent +
+		sign * hypot(margin, node->share_percent + margin > 0.01 ? variation : 0);
 }
 
 /*
@@ -129,16 +129,27 @@ limit_of_share(const NodeEstimate *node, int sign)
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	double		lower = 1e-4;	/* excludes nodes that were never executed */
-	int			n = 0;
+	static const double variations[] = {0, VARIATION_PERCENT};	/* this time, any time */
+	bool		may_be[2];
+	int			n[2] = {0, 0};
 
-	for (int i = 0; i < plan->nnodes; i++)
-		lower = fmax(lower, limit_of_share(&plan->nodes[i], -1));
-	for (int i = 0; i < plan->nnodes; i++)
-		n += limit_of_share(&plan->nodes[i], 1) >= lower;
-	if (plan->nnodes < 2 || !(limit_of_share(node, 1) >= lower))
+	for (int v = 0; v < 2; v++)
+	{
+		double		lower = 1e-4;	/* excludes nodes that were never executed */
+
+		for (int i = 0; i < plan->nnodes; i++)
+			lower = fmax(lower, limit_of_share(&plan->nodes[i], -1, variations[v]));
+		for (int i = 0; i < plan->nnodes; i++)
+			n[v] += limit_of_share(&plan->nodes[i], 1, variations[v]) >= lower;
+		may_be[v] = limit_of_share(node, 1, variations[v]) >= lower;
+	}
+	if (plan->nnodes < 2 || !may_be[1])
 		return NULL;
-	return n == 1 ? "takes the most time" : "may take the most time";
+	if (n[1] == 1)
+		return "takes the most time";
+	if (n[0] != 1)
+		return "may take the most time";
+	return may_be[0] ? "took the most time this time" : "may take the most time another time";
 }
 
 /*
@@ -156,7 +167,6 @@ note_of_row(const PlanEstimate *plan, const NodeEstimate *node)
 	return share == NULL ? note : note == NULL ? share : psprintf("%s, %s", share, note);
 }
 
-/* Adds row 0, which describes the run of the whole query. */
 static void
 put_run(Row *row, const ExplainedQuery *query)
 {

@@ -140,7 +140,6 @@ extern const char *live_name(const LiveImage *image, int place, int16 offset);
 
 extern Size live_image_size(int nnodes);
 
-/* Returns the number of nodes that clock_running shows. */
 static inline int
 live_shown(const LiveHeader *header)
 {

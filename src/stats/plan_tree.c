@@ -79,7 +79,6 @@ walk_list(TreeWalk *walk, const List *plans, int depth, int parent)
 		walk_node(walk, lfirst(cell), depth, parent, false);
 }
 
-/* Walks the children other than lefttree and righttree. */
 static void
 walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
 {

@@ -27,7 +27,6 @@ typedef struct WatchHeader
 
 static const WatchHeader header = {WATCH_MAGIC, WATCH_LAYOUT, sizeof(WatchState), sizeof(WatchRow)};
 
-/* Writes the rows of a ring buffer, oldest first. */
 static void
 write_ring(CheckedWriter *writer, const WatchRing *ring, const WatchRow *rows, int size)
 {

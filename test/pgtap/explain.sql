@@ -467,18 +467,26 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
 -- The note of a node states whether the node takes, or may take, the most time.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
-               SELECT node, coalesce(substring(note FROM '^(may take|takes) the most time'), '')
+               SELECT node, coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '')
                           AS verdict,
                       coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
-                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
+                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals,
+                      upper_now >= lower_now AS may_now,
+                      count(*) FILTER (WHERE upper_now >= lower_now) OVER () AS rivals_now
                FROM (SELECT node, note, share_percent + error AS upper,
-                            greatest(max(share_percent - error) OVER (), 0.0001) AS lower
+                            greatest(max(share_percent - error) OVER (), 0.0001) AS lower,
+                            share_percent + share_margin_percent AS upper_now,
+                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
+                                AS lower_now
                      FROM got AS g,
                           LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 25 *
                               (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
                      WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
            WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
-                                 WHEN rivals = 1 THEN 'takes' ELSE 'may take' END), NULL,
+                                 WHEN rivals = 1 THEN 'takes the most time'
+                                 WHEN rivals_now > 1 THEN 'may take the most time'
+                                 WHEN may_now THEN 'took the most time this time'
+                                 ELSE 'may take the most time another time' END), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 

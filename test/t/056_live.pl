@@ -130,6 +130,7 @@ $long = q{SELECT g % 7, count(*) FROM big, generate_series(1, 10000) AS g WHERE 
 $session->query('SET clocktiming.live_interval = 10000');
 $session->send($long);
 $node->poll_query_until('postgres', "SELECT count(*) > 0 AND count(self_ms) = 0 AND count(share_percent) = 0 $rows") or die 'there is a time';
+is(query("SELECT node IS NULL AND share_percent IS NULL FROM clock_activity WHERE pid = $pid"), 't', 'clock_activity shows no node without times');
 query("SELECT pg_cancel_backend($pid)");
 is($session->result->{state}, '57014', 'the first counters of a late one: no times');
 
