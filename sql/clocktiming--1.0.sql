@@ -432,8 +432,8 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Cost of sampling a statement of fewer than some 30 plan nodes, in ns (doc/benchmarks.md, "Cost
-    -- of sampling per statement").
+    -- Cost of sampling a statement of fewer than some 30 plan nodes, in ns (doc/benchmarks.md,
+    -- "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
@@ -490,12 +490,14 @@ BEGIN
                       'auto_explain.log_analyze'),
                      (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'auto_explain.log_timing'),
-                     (12, 0, 990000, 'statements', 'pg_stat_statements', 1,
+                     (12, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'clocktiming.sampled_timing'),
+                     (13, 0, 990000, 'statements', 'pg_stat_statements', 1,
                       'clocktiming.sampled_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
-          AND (w.n <> 10 OR costs ? 'counting_ns')
-          AND (w.n <> 12 OR sampled IS NOT NULL)
+          AND (w.n NOT IN (10, 12) OR costs ? 'counting_ns')
+          AND (w.n NOT IN (12, 13) OR sampled IS NOT NULL)
         ORDER BY w.n
     LOOP
         counted := counts -> work;
@@ -593,7 +595,7 @@ BEGIN
         reading_ns := round(cost.reading_ns::numeric, 2);
         reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
         clock := cost.clock;
-        IF setting = 'auto_explain.log_analyze' THEN
+        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_timing' THEN
             readings_per_operation := 0.00;
             op_ns := cost.counting_ns;
             op_margin_ns := cost.counting_margin_ns;
@@ -606,14 +608,18 @@ BEGIN
                 || '; the cost of writing plans to the log is not included, and is far higher if '
                    'each statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
-            op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
-                                 ELSE cost.timing_margin_ns END;
+            op_ns := coalesce(cost.counting_ns, 0)
+                + coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_margin_ns := coalesce(cost.counting_margin_ns, 0)
+                + CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
+                       ELSE cost.timing_margin_ns END;
             least_ns := op_ns;
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
-            reason := 'the cost excludes that of log_analyze, without which nothing is timed; '
+            reason := format('the cost %s that of log_analyze, without which nothing is timed; ',
+                             CASE WHEN cost.counting_ns IS NULL THEN 'excludes'
+                                  ELSE 'includes' END)
                 || reason
                 || coalesce('; timing a call is assumed to cost two readings, because '
                             || cost.problem, '');
@@ -661,7 +667,7 @@ BEGIN
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
         operations := (counted ->> 'total')::double precision;
         most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
-        IF setting LIKE 'auto_explain%' THEN
+        IF work = 'calls of plan nodes' THEN
             -- cost of sessions that call plan nodes during all of their active time
             most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes
                                        * share * op_ns / least_call_ns)::numeric, 4);
@@ -699,8 +705,7 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
     'and the costs of readings and of calls of plan nodes';
 
 -- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.  The costs of log_timing and
--- sampled_timing include that of log_analyze, without which they time nothing.
+-- seconds, or null if clock_impact() has counted the operations itself.
 CREATE FUNCTION internal_clock_timing_advice(
     setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, statistics_s numeric
 ) RETURNS text
@@ -715,15 +720,14 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- Says if no upper bound is known, and states the statistics' period if it is below an hour and
-    -- may miss the usual load.
-    caveats CONSTANT text := concat_ws(', ',
-        CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
-        CASE WHEN statistics_s < 3600 THEN format('%s s of statistics', round(statistics_s)) END);
+    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
+    -- it is below an hour and may miss the usual load
     may_be_on CONSTANT text := 'may be on'
-        || CASE WHEN caveats = '' THEN ''
-                WHEN statistics_s < 3600 THEN format(' (%s; try clock_impact(60))', caveats)
-                ELSE format(' (%s)', caveats) END;
+        || coalesce(' (' || nullif(concat_ws(', ',
+               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+               CASE WHEN statistics_s < 3600
+                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
+               END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
@@ -736,10 +740,12 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('sample_rate <= %s%s%s',
+        RETURN format('no: sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ' and log_timing off' END,
-                      ' (' || nullif(caveats, '') || ')');
+                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
+                      CASE WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
+    ELSIF setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
+        RETURN 'unknown, see reason';
     ELSIF cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
@@ -1517,12 +1523,7 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting,
-                         r.cpu_percent
-                         + CASE WHEN counting.is_part THEN counting.cpu_percent ELSE 0 END,
-                         r.most_cpu_percent
-                         + CASE WHEN counting.is_part THEN counting.most_cpu_percent ELSE 0 END,
-                         r.bound,
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
                          CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
@@ -1561,13 +1562,7 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r,
-         -- without log_analyze, the other settings of auto_explain time nothing
-         LATERAL (SELECT r.setting IN ('auto_explain.log_timing', 'clocktiming.sampled_timing')
-                         AS is_part,
-                         sum(d.cpu_percent) AS cpu_percent,
-                         sum(d.most_cpu_percent) AS most_cpu_percent
-                  FROM works d WHERE d.setting = 'auto_explain.log_analyze') AS counting
+          GROUP BY d.setting, d.value, d.in_effect) r
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
@@ -2131,9 +2126,11 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
                 THEN 'more than a year'
-                ELSE pg_catalog.format(CASE WHEN ends.estimate > 0.0::double precision
-                                            THEN '%4$s %3$s (%1$s to %2$s %3$s)'
-                                            ELSE 'within %2$s %3$s' END,
+                ELSE pg_catalog.format(CASE WHEN ends.estimate = 0.0::double precision
+                                            THEN 'within %2$s %3$s'
+                                            WHEN ends.low = 0.0::double precision
+                                            THEN '%4$s %3$s (up to %2$s %3$s)'
+                                            ELSE '%4$s %3$s (%1$s to %2$s %3$s)' END,
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
     -- The range extends from half of the estimate (a tenth for a parallel plan) minus 0.5 s to

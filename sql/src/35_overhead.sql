@@ -107,12 +107,7 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting,
-                         r.cpu_percent
-                         + CASE WHEN counting.is_part THEN counting.cpu_percent ELSE 0 END,
-                         r.most_cpu_percent
-                         + CASE WHEN counting.is_part THEN counting.most_cpu_percent ELSE 0 END,
-                         r.bound,
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
                          CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
@@ -151,13 +146,7 @@ BEGIN ATOMIC
                  min(d.n)
           FROM works d
           WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r,
-         -- without log_analyze, the other settings of auto_explain time nothing
-         LATERAL (SELECT r.setting IN ('auto_explain.log_timing', 'clocktiming.sampled_timing')
-                         AS is_part,
-                         sum(d.cpu_percent) AS cpu_percent,
-                         sum(d.most_cpu_percent) AS most_cpu_percent
-                  FROM works d WHERE d.setting = 'auto_explain.log_analyze') AS counting
+          GROUP BY d.setting, d.value, d.in_effect) r
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS

@@ -121,9 +121,11 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
                 THEN 'more than a year'
-                ELSE pg_catalog.format(CASE WHEN ends.estimate > 0.0::double precision
-                                            THEN '%4$s %3$s (%1$s to %2$s %3$s)'
-                                            ELSE 'within %2$s %3$s' END,
+                ELSE pg_catalog.format(CASE WHEN ends.estimate = 0.0::double precision
+                                            THEN 'within %2$s %3$s'
+                                            WHEN ends.low = 0.0::double precision
+                                            THEN '%4$s %3$s (up to %2$s %3$s)'
+                                            ELSE '%4$s %3$s (%1$s to %2$s %3$s)' END,
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
     -- The range extends from half of the estimate (a tenth for a parallel plan) minus 0.5 s to

@@ -5,7 +5,6 @@
 
 #include "clock/subtransaction.h"
 
-/* Returns the error that the work raised; NULL if none. */
 static ErrorData *
 run(void (*work) (void *arg), void *arg, bool keep)
 {

@@ -360,10 +360,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	if (waited)
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
-		if (processes > 1)
-			appendStringInfo(&text, " (mean of processes: %.*f = 100 %%)", decimals, self_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs",
+			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs (fewer workers may help)",
 							 separator, decimals, own_ns / 1e6, processes, cpus);
 		if (preempted_ns > own_ns)
 			appendStringInfo(&text, ",%s%.*f waiting: CPUs used by others", separator, decimals,
@@ -371,6 +369,9 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
+		if (processes > 1)
+			appendStringInfo(&text, ";%s100 %% = %.*f, mean of processes", separator, decimals,
+							 self_ns / 1e6);
 	}
 	if (rare)
 		appendStringInfo(&text, ";%s%.1f ms in a few long calls, or in gaps between timed calls",

@@ -10,13 +10,13 @@ CREATE TEMP TABLE ranges AS
               AS i) AS a
         LEFT JOIN (VALUES ('s', 1.0::float8), ('min', 60), ('h', 3600), ('d', 86400))
             AS u (name, unit) ON r ~ (' ' || name || '\)?$');
-SELECT is(string_agg(DISTINCT r, '; '), NULL, 'each text has one of three forms') FROM ranges
-    WHERE r !~ ('^([1-9][0-9]* (s|min|h|d) \([0-9]+ to [1-9][0-9]* (s|min|h|d)\)|'
+SELECT is(string_agg(DISTINCT r, '; '), NULL, 'each text has one of four forms') FROM ranges
+    WHERE r !~ ('^([1-9][0-9]* (s|min|h|d) \(([1-9][0-9]*|up) to [1-9][0-9]* (s|min|h|d)\)|'
                 'within [1-9][0-9]* (s|min|h|d)|more than a year)$');
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL, 'the printed estimate is in the printed range')
     FROM ranges
     WHERE NOT substring(r FROM '^([0-9]+) ')::float8
-        BETWEEN substring(r FROM '\(([0-9]+) ')::float8
+        BETWEEN coalesce(substring(r FROM '\(([0-9]+) ')::float8, 0)
             AND substring(r FROM 'to ([0-9]+) ')::float8;
 SELECT is(string_agg(r || ' for ' || s, '; '), NULL,
     'the exact time is in the printed range') FROM ranges
@@ -35,6 +35,7 @@ SELECT is(internal_clock_ends_in(10000, false), '10 s (5 to 20 s)',
     'a serial plan: the range begins at half of the estimate');
 SELECT is(internal_clock_ends_in(50000, true), '50 s (5 to 100 s)',
     'a parallel plan: the range begins at a tenth of the estimate');
+SELECT is(internal_clock_ends_in(4000, true), '4 s (up to 8 s)', 'a range that begins at 0');
 
 SELECT * FROM finish();
 ROLLBACK;

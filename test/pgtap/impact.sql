@@ -30,7 +30,7 @@ SELECT cmp_ok(operation_ns, '>=', 0::numeric, work
 SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work
     || ': counting a call reads no clock') FROM detail
 WHERE setting = 'auto_explain.log_analyze';
-SELECT matches(reason, 'log_analyze, without which nothing is timed', work
+SELECT matches(reason, 'includes that of log_analyze, without which nothing is timed', work
     || ': reason says that log_timing requires log_analyze') FROM detail
 WHERE setting = 'auto_explain.log_timing';
 SELECT matches(reason, 'cost of writing plans to the log is not included', work
@@ -186,8 +186,7 @@ WHERE w.setting = 'auto_explain.log_timing';
 RESET max_parallel_workers_per_gather;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
--- server's costs is replaced by one that returns made-up costs. The advice on log_timing and
--- sampled_timing includes the upper bound of log_analyze, 300 %.
+-- server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
@@ -210,17 +209,18 @@ INSERT INTO made_up VALUES
         'may be on (1 s of statistics; try clock_impact(60))',
         'may be on (idle server: measure under load)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'sample_rate <= 0.003 (1 s of statistics)', 'sample_rate <= 0.003'),
+        'no: sample_rate <= 0.003 (try clock_impact(60))', 'no: sample_rate <= 0.003'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'sample_rate <= 0.003 and log_timing off (1 s of statistics)', 'sample_rate <= 0.003 and log_timing off'),
+        'no: sample_rate <= 0.003, log_timing off (try clock_impact(60))',
+        'no: sample_rate <= 0.003, log_timing off'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
-        'sample_rate <= 0.002 (1 s of statistics)', 'sample_rate <= 0.002'),
+        'no: sample_rate <= 0.005 (try clock_impact(60))', 'no: sample_rate <= 0.005'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'sample_rate <= 0.003 (1 s of statistics)', 'sample_rate <= 0.003'),
+        'no: sample_rate <= 0.5 (try clock_impact(60))', 'no: sample_rate <= 0.5'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'sample_rate <= 1 (1 s of statistics)', 'sample_rate <= 1'),
+        'no: sample_rate <= 1 (try clock_impact(60))', 'no: sample_rate <= 1'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'sample_rate <= 0.08 (1 s of statistics)', 'sample_rate <= 0.08'),
+        'no: sample_rate <= 0.08 (try clock_impact(60))', 'no: sample_rate <= 0.08'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -244,7 +244,7 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'sample_rate <= 0.00002 (1 s of statistics)',
+    'no: sample_rate <= 0.00005 (try clock_impact(60))',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
@@ -257,23 +257,8 @@ SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice'
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 
--- The advice on log_timing and sampled_timing is unknown if the cost of log_analyze is.
-DO $$
-BEGIN
-    UPDATE pg_temp.made_up SET cpu_percent = NULL, most_cpu_percent = NULL
-    WHERE setting = 'auto_explain.log_analyze';
-    EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
-        SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
-            m.most_cpu_percent, m.bound, 1::bigint, 1.0, 1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
-                   FROM pg_temp.made_up AS m;
-    END $body$);
-END $$;
-SELECT is(advice, 'unknown, see reason', setting || ': advice if the cost of counting is unknown')
-    FROM clock_impact()
-    WHERE setting IN ('auto_explain.log_timing', 'clocktiming.sampled_timing');
-DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
-
+SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 'estimate', NULL),
+    'unknown, see reason', 'sampled: advice if statements are not counted');
 SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, s), a,
           s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (3599.4, 'may be on (estimate, 3599 s of statistics; try clock_impact(60))'),
@@ -285,10 +270,10 @@ SET LOCAL auto_explain.log_timing = on;
 SET LOCAL auto_explain.log_analyze = on;
 SET LOCAL auto_explain.log_min_duration = '1d';
 CREATE FUNCTION pg_temp.works(timing_ns float8) RETURNS TABLE (
-    setting text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    operation_ns numeric, reason text) LANGUAGE sql
-AS $$SELECT w.setting, w.in_effect, w.cpu_percent, w.most_cpu_percent, w.bound, w.operation_ns,
-            w.reason
+    setting text, work text, in_effect boolean, cpu_percent numeric, most_cpu_percent numeric,
+    bound text, operation_ns numeric, reason text) LANGUAGE sql
+AS $$SELECT w.setting, w.work, w.in_effect, w.cpu_percent, w.most_cpu_percent, w.bound,
+            w.operation_ns, w.reason
      FROM internal_clock_works(
          '{"active ms": {"per_s": 500}, "calls of plan nodes": {"total": 1, "per_s": 1e6},
            "statements": {"total": 100, "per_s": 50}}', true,
@@ -303,32 +288,33 @@ SELECT results_eq(
     format('SELECT setting, in_effect, cpu_percent, most_cpu_percent FROM sampling '
            'WHERE sampled = %L', s),
     format($$VALUES ('auto_explain.log_analyze', true, 0.3000, 45.0000),
-                    ('auto_explain.log_timing', %1$L = 'off', 4.0000, 600.0000),
+                    ('auto_explain.log_timing', %1$L = 'off', 4.3000, 645.0000),
+                    ('clocktiming.sampled_timing', %1$L <> 'off', 0.3000, 45.0000),
                     ('clocktiming.sampled_timing', %1$L <> 'off', 0.5000, 1.0000)$$, s),
     s || ' for sampled_timing: one of log_timing and sampled_timing is in effect')
 FROM unnest('{off,on,auto_explain}'::text[]) AS s;
 SELECT is(ARRAY[operation_ns, cpu_percent, most_cpu_percent], ARRAY[1000000.00, 5.0000, 5.0000],
     'sampled: with a slow clock, 800 calls that are timed cost more than sampling')
-FROM pg_temp.works(1250) WHERE setting = 'clocktiming.sampled_timing';
+FROM pg_temp.works(1250) WHERE work = 'statements';
 SET LOCAL auto_explain.sample_rate = 0.5;
 SELECT is(ARRAY[cpu_percent, most_cpu_percent], ARRAY[0.2500, 0.5000],
     'sampled: with sample_rate 0.5, the cost is half as high')
-FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+FROM pg_temp.works(40) WHERE work = 'statements';
 RESET auto_explain.sample_rate;
 SET LOCAL auto_explain.log_nested_statements = on;
 SET LOCAL pg_stat_statements.track = 'top';
 SELECT is(most_cpu_percent, NULL, 'sampled: no upper bound if nested statements are not counted')
-FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+FROM pg_temp.works(40) WHERE work = 'statements';
 SELECT matches(reason, 'not the nested ones', 'sampled: reason says so')
-FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+FROM pg_temp.works(40) WHERE work = 'statements';
 RESET auto_explain.log_nested_statements;
 SELECT is(ARRAY[w.cpu_percent, w.most_cpu_percent], ARRAY[0.0000, 0.0000],
     'sampled: without statements, the cost is 0')
 FROM internal_clock_works('{"statements": {"total": 0, "per_s": 0}}', true, '{"timing_ns": 40}')
-     AS w WHERE w.setting = 'clocktiming.sampled_timing';
+     AS w WHERE w.work = 'statements';
 SET LOCAL auto_explain.log_timing = off;
 SELECT ok(NOT in_effect, 'sampled_timing is not in effect without log_timing')
-FROM pg_temp.works(40) WHERE setting = 'clocktiming.sampled_timing';
+FROM pg_temp.works(40) WHERE work = 'statements';
 RESET auto_explain.log_timing;
 RESET auto_explain.log_analyze;
 RESET auto_explain.log_min_duration;
