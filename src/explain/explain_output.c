@@ -361,7 +361,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs (fewer workers may help)",
+			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs (try fewer)",
 							 separator, decimals, own_ns / 1e6, processes, cpus);
 		if (preempted_ns > own_ns)
 			appendStringInfo(&text, ",%s%.*f waiting: CPUs used by others", separator, decimals,
