@@ -67,7 +67,6 @@ extern const ExecutionSampler *execution_sampler;
 /* Installs the hooks.  Also called by the module that sets execution_sampler. */
 extern void executor_hooks_take(void);
 
-/* Defines all settings for timing the server's executions. */
 extern void executor_hooks_init(void);
 
 #endif							/* CLOCKTIMING_EXECUTOR_HOOKS_H */

@@ -312,16 +312,21 @@ percent_of_run(const PlanEstimate *plan, double ns)
 	return plan->run_ns > 0 ? ns / plan->run_ns * 100 : 0;
 }
 
-/*
- * Estimates the part of the leader's wait for a CPU that the plan's own processes caused, because
- * there were more of them than CPUs.  Assumes that no process ever slept.
- */
-static double
-wait_for_own_processes(double executing_ns, double preempted_ns, int processes, int cpus)
+double
+explain_wait_for_own_ns(const PlanEstimate *plan)
 {
+	double		executing_ns = plan->run_ns - plan->preempted_ns;
+	int			processes = 0;
+	int			cpus = platform_cpus_allowed();
+
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		executing_ns -= plan->nodes[i].waited_ns;
+		processes = Max(processes, plan->nodes[i].processes);
+	}
 	if (processes <= cpus || cpus == 0)
 		return 0;
-	return Min(executing_ns * (processes - cpus) / cpus, preempted_ns);
+	return Min(Max(executing_ns, 0) * (processes - cpus) / cpus, plan->preempted_ns);
 }
 
 char *
@@ -353,8 +358,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	}
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
 	executing_ns = Max(run_ns - preempted_ns - waited_ns, 0);
-	own_ns = wait_for_own_processes(executing_ns, preempted_ns, processes, cpus);
-	own_ns = rint(own_ns / unit_ns) * unit_ns;
+	own_ns = Min(rint(explain_wait_for_own_ns(plan) / unit_ns) * unit_ns, preempted_ns);
 	initStringInfo(&text);
 	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
 	if (waited)

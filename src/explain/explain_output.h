@@ -59,6 +59,12 @@ extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *tim
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
+ * Estimates the part of the leader's wait for a CPU that the plan's own processes caused, because
+ * there were more of them than CPUs.  Assumes that no process ever slept.
+ */
+extern double explain_wait_for_own_ns(const PlanEstimate *plan);
+
+/*
  * Returns the duration of the run as text.  Appends the parts of the duration if the query waited
  * long for a CPU, and the time of rare long calls if it is large, each after the separator.  With
  * only_disturbed, returns NULL if nothing is appended.

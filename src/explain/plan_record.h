@@ -22,7 +22,6 @@ extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *recor
 							NodeEstimate *estimate);
 extern void record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *plan);
 
-/* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
 /* Sets the record of a shared subplan's calls by one node.  The subplan takes whole_ns in total. */

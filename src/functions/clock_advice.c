@@ -110,7 +110,6 @@ advise_on_time_service(bool wrong, Advice *advice, const char *good, const char 
 		advise_nothing(advice, good);
 }
 
-/* Returns NULL if there are no faults. */
 static const char *
 faults_in_words(const Faults *faults)
 {

@@ -97,13 +97,11 @@ extern bool clock_is_available(const SurveyedClock *clock);
 /* Returns the excess of the clock's rate over the reference's rate, in ppm. */
 extern double rate_ppm(const SurveyedClock *clock);
 
-/* Returns the bound of the error of rate_ppm(). */
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
 /* Returns the clock whose rate has the larger proven error: SYSTEM or INSTR_TIME. */
 extern const SurveyedClock *clock_of_worst_rate(const Facts *facts);
 
-/* Returns the number of gaps and the longest gap as a text. */
 extern const char *gaps_in_words(const Facts *facts);
 
 #endif							/* CLOCKTIMING_CLOCK_CRITERIA_H */

@@ -24,6 +24,9 @@ PG_FUNCTION_INFO_V1(clock_explain_json);
  */
 #define VARIATION_PERCENT	5
 
+/* If others had the CPUs for this share of the run, nodes' shares may be different without them. */
+#define MUCH_LOAD	0.1
+
 typedef struct Explained
 {
 	ExplainedQuery query;
@@ -146,7 +149,8 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 	if (plan->nnodes < 2 || !may_be[1])
 		return NULL;
 	if (n[1] == 1)
-		return "takes the most time";
+		return plan->preempted_ns - explain_wait_for_own_ns(plan) < MUCH_LOAD * plan->run_ns ?
+			"takes the most time" : "takes the most time under this load";
 	if (n[0] != 1)
 		return "may take the most time";
 	return may_be[0] ? "took the most time this time" : "may take the most time another time";

@@ -14,7 +14,6 @@ typedef struct Row
 	int			natts;			/* number of filled columns */
 } Row;
 
-/* Returns an empty row of the function's composite result type. */
 extern Row	row_of_result(FunctionCallInfo fcinfo);
 
 /* Returns an empty row of a set; requires InitMaterializedSRF(). */

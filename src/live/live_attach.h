@@ -5,7 +5,6 @@
 /* Defines the settings.  They have no effect unless shared_preload_libraries has the library. */
 extern void live_init(void);
 
-/* Returns whether this process publishes its executions. */
 extern bool live_is_on(void);
 
 /* Applies clocktiming.live after shared memory has been initialized. */

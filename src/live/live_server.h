@@ -10,7 +10,6 @@ typedef struct ServerExecution ServerExecution;
 /* Publishes the plan of an execution; returns NULL if no slot (live_memory.h) is free. */
 extern ServerExecution *server_begin(const QueryDesc *desc, int level, TimestampTz started_at);
 
-/* Returns the published execution of this QueryDesc, or NULL. */
 extern ServerExecution *server_find(const QueryDesc *desc);
 
 /*

@@ -2,7 +2,6 @@
 #ifndef CLOCKTIMING_PLAN_DRAW_H
 #define CLOCKTIMING_PLAN_DRAW_H
 
-/* The setting clocktiming.max_overhead. */
 extern double max_overhead_percent;
 
 /* Shared memory with 1/p for each class of executions; p is the probability of timing one. */

@@ -47,10 +47,8 @@ typedef struct WatchFindings
 	double		skew_ns;		/* that difference; below 0: other CPU behind */
 } WatchFindings;
 
-/* Describes the machine and the clock that EXPLAIN ANALYZE reads. */
 extern void watch_find_machine(WatchMachine *machine);
 
-/* Starts to observe the clock that EXPLAIN ANALYZE reads now. */
 extern void watch_start(void);
 
 /* Returns whether EXPLAIN ANALYZE now reads another clock.  If so, call watch_start() again. */

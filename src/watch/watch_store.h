@@ -172,13 +172,10 @@ extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
 							  const char *after, const char *evidence);
 
-/* Returns the open event of a kind, or NULL. */
 extern WatchEvent *watch_open_event(WatchWhat what);
 
-/* Ends the open event of a kind, if there is one. */
 extern void watch_end_event(WatchWhat what, TimestampTz at);
 
-/* Returns a row as a clock_sample. */
 extern ClockSample *watch_sample(const WatchRow *row, const WatchMachine *machine);
 
 /* Adds n ascending durations to a row. */

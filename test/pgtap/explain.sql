@@ -467,8 +467,8 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
 -- The note of a node states whether the node takes, or may take, the most time.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
-               SELECT node, coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '')
-                          AS verdict,
+               SELECT node, coalesce(substring(replace(note, ' under this load', '')
+                                               FROM '^[a-z ]+ most time[a-z ]*'), '') AS verdict,
                       coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals,
                       upper_now >= lower_now AS may_now,
@@ -489,6 +489,14 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                                  ELSE 'may take the most time another time' END), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+-- A parallel plan's processes also wait for each other.
+SELECT is((SELECT array_agg(g.note) FROM got AS g JOIN whole AS w USING (n, method)
+           WHERE g.note ~ '^takes' AND (g.note ~ 'under this load')
+                 <> (w.preempted_ms >= 0.1 * w.run_ms)
+             AND abs(w.preempted_ms - 0.1 * w.run_ms) > 0.001
+             AND NOT EXISTS (SELECT FROM got AS p WHERE p.n = g.n AND p.method = g.method
+                             AND p.node_type LIKE 'Gather%')), NULL,
+    'a note states the load if other processes had the CPU for 10 % of the run');
 
 -- The text has a line of clocktiming for each executed node. The JSON has the keys of EXPLAIN, and
 -- those of clocktiming.

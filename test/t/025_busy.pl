@@ -49,6 +49,8 @@ cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run is waiting') or 
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 0"),
 	qr/^\d+\.?\d* ms:\n  \d+\.?\d* executing,\n  \d+\.?\d* waiting: CPUs used by others$/, 'rows: the same parts, one per line');
+is($node->safe_psql('postgres', q{SELECT note FROM clock_explain('SELECT sum(length(repeat(i::text, 3000))) FROM b, generate_series(1, 30)') WHERE node = 1}),
+	'takes the most time under this load', 'rows: the note at the node with the largest share says that others used the CPUs');
 # a parallel plan with more processes than CPUs
 chomp(my $cpus = `nproc`);
 my $parallel = $node->safe_psql('postgres', qq{
