@@ -2581,7 +2581,7 @@ DECLARE
 BEGIN
     IF most_cpu_percent < 1 THEN
         -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
-        IF by_auto_explain AND statistics_s IS NULL AND most_cpu_percent < sample_rate THEN
+        IF by_auto_explain AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on (idle server: measure under load)';
         END IF;
         RETURN may_be_on;

@@ -206,7 +206,7 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, idle server', 0.06, 0.9, 'estimate',
-        'may be on (1 s of statistics; try clock_impact(60))',
+        'may be on (idle server: measure under load)',
         'may be on (idle server: measure under load)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
         'no: sample_rate <= 0.003 (try clock_impact(60))', 'no: sample_rate <= 0.003'),
