@@ -650,7 +650,7 @@ BEGIN
 
         value := current_setting(setting, true);
         in_effect := CASE
-            WHEN setting LIKE 'track%' THEN value = 'on'
+            WHEN setting LIKE 'track%' THEN coalesce(value = 'on', false)
             ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                           AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
                  AND CASE setting
