@@ -2214,12 +2214,10 @@ BEGIN
             -- or the node below it, once per row and once at the end.  The calls of other nodes are
             -- unknown.  Other statements, such as COPY, count rows without calling a node.
             BEGIN
-                EXECUTE format(simple, format($$ARRAY[
-                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s $$
-                            || $$WHERE query ~* %3$L %2$s),
-                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s),
-                        (SELECT coalesce(sum(calls), 0) FROM %1$s $$
-                            || $$WHERE query ~* %3$L)]$$,
+                EXECUTE format(simple, format($$(SELECT ARRAY[
+                            coalesce(sum(calls + rows) FILTER (WHERE query ~* %3$L %2$s), 0),
+                            coalesce(sum(temp_blks_read + temp_blks_written), 0),
+                            coalesce(sum(calls) FILTER (WHERE query ~* %3$L), 0)] FROM %1$s)$$,
                         statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END,
                         '^\s*(select|with|insert|update|delete|merge|values|table)\y'),
                     CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
@@ -2280,8 +2278,8 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Cost of sampling a statement of fewer than some 30 plan nodes, in ns (doc/benchmarks.md,
-    -- "Cost of sampling per statement").
+    -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
+    -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
@@ -2472,8 +2470,8 @@ BEGIN
                 || coalesce('; timing a call is assumed to cost two readings, because '
                             || cost.problem, '');
         ELSIF work = 'statements' THEN
-            -- A statement of at most 800 expected calls (FEW_CALLS) is not sampled: each call is
-            -- timed.
+            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
+            -- clock, that costs more than sampling.
             readings_per_operation := NULL;
             least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
             op_ns := greatest(sampled_statement_ns, least_ns);
@@ -2592,9 +2590,8 @@ BEGIN
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
                       CASE WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
-    ELSIF setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
-        RETURN 'unknown, see reason';
-    ELSIF cpu_percent IS NULL THEN
+    ELSIF cpu_percent IS NULL
+          OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
         RETURN 'measure clock_impact(60)';

@@ -185,7 +185,7 @@ CREATE VIEW clock_activity AS
         -- progress of the client's statement or, if a cursor is open, of the plan whose counters
         -- were published last.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
-                          -- without times so far, the busiest node is unknown
+                          -- the first publication may have no times yet
                           CASE WHEN n.self_ms IS NOT NULL OR n.calls IS NULL
                                THEN nullif(pg_catalog.concat_ws(' on ',
                                                pg_catalog.ltrim(n.node_type), n.relation), '')

@@ -24,7 +24,7 @@ PG_FUNCTION_INFO_V1(clock_explain_json);
  */
 #define VARIATION_PERCENT	5
 
-/* If others had the CPUs for this share of the run, nodes' shares may be different without them. */
+/* Share of the run in which others had the CPUs.  From this share on, notes mention the load. */
 #define MUCH_LOAD	0.1
 
 typedef struct Explained
@@ -132,7 +132,7 @@ limit_of_share(const NodeEstimate *node, int sign, double variation)
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	static const double variations[] = {0, VARIATION_PERCENT};	/* this time, any time */
+	static const double variations[] = {0, VARIATION_PERCENT};	/* of this run, of any run */
 	bool		may_be[2];
 	int			n[2] = {0, 0};
 

@@ -489,7 +489,7 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                                  ELSE 'may take the most time another time' END), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
--- A parallel plan's processes also wait for each other.
+-- In a parallel plan, preempted_ms also contains the waits of the plan's processes for each other.
 SELECT is((SELECT array_agg(g.note) FROM got AS g JOIN whole AS w USING (n, method)
            WHERE g.note ~ '^takes' AND (g.note ~ 'under this load')
                  <> (w.preempted_ms >= 0.1 * w.run_ms)
