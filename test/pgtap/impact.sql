@@ -305,7 +305,8 @@ SET LOCAL auto_explain.log_nested_statements = on;
 SET LOCAL pg_stat_statements.track = 'top';
 SELECT is(most_cpu_percent, NULL, 'sampled: no upper bound if nested statements are not counted')
 FROM pg_temp.works(40) WHERE work = 'statements';
-SELECT matches(reason, 'not the nested ones', 'sampled: reason says that nested statements are not counted')
+SELECT matches(reason, 'not the nested ones',
+    'sampled: reason says that nested statements are not counted')
 FROM pg_temp.works(40) WHERE work = 'statements';
 RESET auto_explain.log_nested_statements;
 SELECT is(ARRAY[w.cpu_percent, w.most_cpu_percent], ARRAY[0.0000, 0.0000],
