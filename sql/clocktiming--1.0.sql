@@ -270,533 +270,6 @@ REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double prec
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
 --
--- clock_impact(): counts the operations that this server has executed and that a setting can time,
--- and computes the cost of timing them.  The C extension includes this file.
---
-
--- Returns the server's counters by name.  Each is an object with total (the number of operations),
--- per_s (operations per second) and period_s (the time in which they were counted, in seconds),
--- which are null if unknown.  If seconds is not null, the function counts the operations between
--- two snapshots, and executes the statement "wait" between them.  "problem" is the reason why calls
--- of statements are not counted.
-CREATE FUNCTION internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
-DECLARE
-    version CONSTANT int := current_setting('server_version_num');
-    -- query of a view whose counters were all reset at the same time
-    simple CONSTANT text := $$
-        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, $$
-            || $$'per_s', v.n / s.period_s, 'period_s', s.period_s))
-        FROM (SELECT (%s)::float8[] AS counts, $$
-            || $$nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s $$
-            || $$FROM %s) AS s,
-             unnest(%L::text[], s.counts) AS v(counter, n)$$;
-    counts jsonb;
-    before jsonb;
-    started timestamptz;
-    statements text;
-    problem text;
-BEGIN
-    IF seconds IS NOT NULL THEN
-        PERFORM pg_stat_clear_snapshot();
-    END IF;
-    LOOP
-        -- stats_reset is null if a database's counters were never reset.  These counters began
-        -- when all statistics were discarded, at initdb or after a crash.  The oldest stats_reset
-        -- of other views is that time.
-        EXECUTE format($$
-            SELECT jsonb_object_agg(t.counter, to_jsonb(t))
-            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
-                || $$max(d.period_s) AS period_s
-                  FROM (SELECT d.*, nullif(extract(epoch FROM $$
-                || $$clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) $$
-                || $$AS period_s
-                        FROM pg_stat_database AS d, $$
-                || $$(SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
-                                                     FROM pg_stat_archiver AS a, $$
-                || $$pg_stat_bgwriter AS b) AS f) AS d,
-                       LATERAL (VALUES ('active ms', %s::float8),
-                                       ('relation reads', $$
-                || $$CASE WHEN %3$L THEN d.blks_read::float8 END),
-                                       ('calls of plan nodes', $$
-                || $$CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                                       ('temporary files', $$
-                || $$(d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
-                  GROUP BY v.counter) AS t$$,
-            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)'
-                 ELSE 'NULL' END,
-            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END,
-            current_setting('track_counts'))
-        INTO counts;
-        IF version >= 160000 THEN
-            EXECUTE format(simple,
-                'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]',
-                'min(stats_reset)', $$pg_stat_io WHERE object <> 'wal'$$,
-                '{relation reads,relation writes,relation extends,relation writebacks,'
-                'relation fsyncs}')
-            INTO counts USING counts;
-        ELSE
-            EXECUTE format(simple,
-                'ARRAY[buffers_checkpoint + buffers_clean, '
-                'buffers_checkpoint + buffers_clean + buffers_backend]',
-                'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
-            INTO counts USING counts;
-        END IF;
-        IF version >= 180000 THEN
-            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]',
-                'min(stats_reset)', $$pg_stat_io WHERE object = 'wal'$$,
-                '{WAL writes,WAL fsyncs,WAL reads}')
-            INTO counts USING counts;
-        ELSIF version >= 140000 THEN
-            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal',
-                '{WAL writes,WAL fsyncs}')
-            INTO counts USING counts;
-        END IF;
-
-        SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
-        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
-        WHERE e.extname = 'pg_stat_statements';
-        problem := CASE WHEN statements IS NULL
-                        THEN 'pg_stat_statements is not installed in this database'
-                        WHEN version < 140000
-                        THEN 'pg_stat_statements does not say since when it has counted' END;
-        IF statements IS NOT NULL THEN
-            -- Estimates the calls of plan nodes.  Each of these statements calls its topmost node,
-            -- or the node below it, once per row and once at the end.  The calls of other nodes are
-            -- unknown.  Other statements, such as COPY, count rows without calling a node.
-            BEGIN
-                EXECUTE format(simple, format($$(SELECT ARRAY[
-                            coalesce(sum(calls + rows) FILTER (WHERE query ~* %3$L %2$s), 0),
-                            coalesce(sum(temp_blks_read + temp_blks_written), 0),
-                            coalesce(sum(calls) FILTER (WHERE query ~* %3$L), 0)] FROM %1$s)$$,
-                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END,
-                        '^\s*(select|with|insert|update|delete|merge|values|table)\y'),
-                    CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
-                    CASE WHEN version >= 140000 THEN statements || '_info'
-                         ELSE '(SELECT) AS none' END,
-                    '{calls of statements,temporary files of statements,statements}')
-                INTO counts USING counts;
-            EXCEPTION WHEN out_of_memory THEN
-                RAISE;
-            WHEN OTHERS THEN
-                -- pg_stat_statements is not preloaded or too old, or this role may not read it
-                problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
-            END;
-        END IF;
-        EXIT WHEN seconds IS NULL OR before IS NOT NULL;
-        before := counts;
-        started := clock_timestamp();
-        EXECUTE wait USING seconds;
-        PERFORM pg_stat_clear_snapshot();
-        seconds := extract(epoch FROM clock_timestamp() - started);
-    END LOOP;
-    IF seconds IS NOT NULL THEN
-        -- a counter that has decreased was reset
-        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object(
-                   'total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
-        INTO counts
-        FROM jsonb_each(counts) AS c,
-             LATERAL (SELECT (c.value ->> 'total')::float8
-                             - (before -> c.key ->> 'total')::float8 AS n) AS d,
-             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
-    END IF;
-    RETURN counts || jsonb_build_object('problem', problem);
-END
-$body$;
-COMMENT ON FUNCTION internal_clock_counts(double precision, text) IS
-    'internal: returns the server''s counters since the last reset of its statistics, or during '
-    'the given seconds: totals, rates, and periods in seconds';
-
-CREATE FUNCTION internal_clock_works(
-    counts jsonb, observed boolean, costs jsonb,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
-    OUT statistics text, OUT reason text
-) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
-DECLARE
-    version CONSTANT int := current_setting('server_version_num');
-    -- without auto_explain, the setting is null, or an empty string if it was set and reset
-    sample_rate CONSTANT double precision :=
-        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-    -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
-    -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
-    least_call_ns CONSTANT double precision := 10;
-    -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
-    -- (doc/benchmarks.md, "Cost of sampling per statement").
-    sampled_statement_ns CONSTANT double precision := 1e5;
-    -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
-    -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
-    -- that can write temporary files.
-    sampled CONSTANT boolean :=
-        CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
-             THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
-    -- Largest number of processes of a Gather.  active_time counts only leaders.
-    processes CONSTANT double precision :=
-        current_setting('max_parallel_workers_per_gather')::int + 1;
-    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
-                                  ELSE ' lacks the number of operations or the time of its reset'
-                                  END;
-    cost record;
-    counted jsonb;
-    why_not_statements text;
-    not_nested boolean;
-    blocks int;
-    share double precision;
-    rate double precision;
-    least_rate double precision;
-    least_ns double precision;
-    most_ns double precision;
-    op_ns double precision;
-    op_margin_ns double precision;
-BEGIN
-    SELECT c.* INTO cost
-    FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
-                                     plan_clock text, plan_reading_ns float8,
-                                     plan_reading_margin_ns float8,
-                                     counting_ns float8, counting_margin_ns float8,
-                                     timing_ns float8, timing_margin_ns float8,
-                                     problem text, is_bound boolean);
-    FOR work, statistics, blocks, setting IN
-        SELECT w.work, w.statistics, w.blocks,
-               coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing'
-                                        ELSE 'track_io_timing' END)
-        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io',
-                      CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
-                     (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
-                     (3, 160000, 990000, 'relation extends', 'pg_stat_io',
-                      CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
-                     (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
-                     (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
-                     (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
-                     (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
-                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
-                     (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
-                     (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
-                     (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
-                     (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
-                     (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
-                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'auto_explain.log_analyze'),
-                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'auto_explain.log_timing'),
-                     (12, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'clocktiming.sampled_timing'),
-                     (13, 0, 990000, 'statements', 'pg_stat_statements', 1,
-                      'clocktiming.sampled_timing')
-             ) AS w(n, since, until, work, statistics, blocks, setting)
-        WHERE version BETWEEN w.since AND w.until
-          AND (w.n NOT IN (10, 12) OR costs ? 'counting_ns')
-          AND (w.n NOT IN (12, 13) OR sampled IS NOT NULL)
-        ORDER BY w.n
-    LOOP
-        counted := counts -> work;
-        rate := counted ->> 'per_s';
-        least_rate := rate;
-        share := 1;
-        readings_per_operation := 2.00;
-        least_ns := 2.0 / blocks * cost.reading_ns;
-        bound := NULL;
-        reason := NULL;
-        IF blocks > 1 THEN
-            bound := 'at most';
-            reason := format('the statistics count blocks, but one timed operation may process up '
-                             'to %s blocks', blocks);
-        ELSIF work = 'relation reads' AND version >= 180000
-              AND current_setting('io_method') <> 'sync' THEN
-            readings_per_operation := 4.00;
-            bound := 'at most';
-            reason := 'a read is timed twice if a process waits for it: when it starts, and during '
-                      'the wait';
-        ELSIF work = 'relation reads' AND version < 160000 THEN
-            least_rate := 0;
-            bound := 'at most';
-            reason := 'blks_read contains blocks by which tables were extended, but extensions are '
-                      'not timed before PostgreSQL 16';
-        ELSIF work = 'relation writes' AND version < 160000 THEN
-            least_rate := counts -> 'least relation writes' ->> 'per_s';
-            bound := 'at most';
-            reason := 'buffers_backend contains blocks by which tables were extended, but '
-                      'extensions are not timed before PostgreSQL 16';
-        ELSIF work = 'temporary files' THEN
-            bound := 'at least';
-            reason := 'each block of the files is counted once, but it may have been written and '
-                      'read several times';
-            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
-               >= coalesce(rate, 0) THEN
-                statistics := 'pg_stat_statements';
-                counted := counts -> 'temporary files of statements';
-                rate := counted ->> 'per_s';
-                least_rate := rate;
-                reason := 'only statements that pg_stat_statements has kept are counted';
-            END IF;
-        ELSIF work = 'calls of plan nodes' THEN
-            least_rate := counts -> 'calls of statements' ->> 'per_s';
-            why_not_statements := CASE WHEN least_rate IS NULL
-                THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
-            bound := 'estimate';
-            reason := 'calls are not counted; one call is assumed for each row that a scan read'
-                || coalesce('; a lower bound is unknown, because ' || why_not_statements, '');
-            IF least_rate > coalesce(rate, '-infinity') THEN
-                statistics := 'pg_stat_statements';
-                counted := counts -> 'calls of statements';
-                rate := least_rate;
-                bound := 'at least';
-                reason := 'calls are not counted; the lower bound is one call for each row that a '
-                          'statement returned or modified, and one for each statement';
-            END IF;
-            share := sample_rate;
-        ELSIF work = 'statements' THEN
-            least_rate := 0 * rate;
-            share := sample_rate;
-            bound := 'estimate';
-            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
-                      'those with more than 30 plan nodes more; only statements that '
-                      'pg_stat_statements has kept are counted';
-            not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
-                AND current_setting('pg_stat_statements.track', true) <> 'all';
-            IF not_nested THEN
-                reason := reason || ', but not the nested ones (pg_stat_statements.track = all)';
-            END IF;
-        END IF;
-        IF rate IS NULL THEN
-            reason := CASE
-                WHEN work LIKE 'WAL%' AND version < 140000
-                THEN 'PostgreSQL neither counts nor times them before 14'
-                WHEN work = 'calls of plan nodes' THEN
-                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown
-                         ELSE 'track_counts is off' END
-                    || ', and ' || why_not_statements
-                WHEN work = 'statements'
-                THEN coalesce(counts ->> 'problem', statistics || unknown)
-                WHEN work = 'relation reads' AND version < 160000
-                     AND NOT current_setting('track_counts')::boolean
-                THEN 'track_counts is off'
-                ELSE statistics || unknown END;
-            statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
-        END IF;
-        IF share <> 1 THEN
-            reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
-        END IF;
-
-        -- cost of timing an operation, in ns
-        op_ns := readings_per_operation * cost.reading_ns;
-        op_margin_ns := readings_per_operation * cost.reading_margin_ns;
-        reading_ns := round(cost.reading_ns::numeric, 2);
-        reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
-        clock := cost.clock;
-        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_timing' THEN
-            readings_per_operation := 0.00;
-            op_ns := cost.counting_ns;
-            op_margin_ns := cost.counting_margin_ns;
-            least_ns := op_ns;
-            clock := NULL;
-            reading_ns := NULL;
-            reading_margin_ns := NULL;
-            reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
-                               reason)
-                || '; the cost of writing plans to the log is not included, and is far higher if '
-                   'each statement is logged';
-        ELSIF setting = 'auto_explain.log_timing' THEN
-            op_ns := coalesce(cost.counting_ns, 0)
-                + coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_margin_ns := coalesce(cost.counting_margin_ns, 0)
-                + CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
-                       ELSE cost.timing_margin_ns END;
-            least_ns := op_ns;
-            reading_ns := round(cost.plan_reading_ns::numeric, 2);
-            reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
-            clock := cost.plan_clock;
-            reason := format('the cost %s that of log_analyze, without which nothing is timed; ',
-                             CASE WHEN cost.counting_ns IS NULL THEN 'excludes'
-                                  ELSE 'includes' END)
-                || reason
-                || coalesce('; timing a call is assumed to cost two readings, because '
-                            || cost.problem, '');
-        ELSIF work = 'statements' THEN
-            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
-            -- clock, that costs more than sampling.
-            readings_per_operation := NULL;
-            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_ns := greatest(sampled_statement_ns, least_ns);
-            op_margin_ns := 0;
-            most_ns := greatest(2 * sampled_statement_ns, least_ns);
-            clock := NULL;
-            reading_ns := NULL;
-            reading_margin_ns := NULL;
-        END IF;
-        IF cost.is_bound AND reading_ns IS NOT NULL THEN
-            reading_ns := NULL;
-            reading_margin_ns := NULL;
-            IF setting LIKE 'track%' THEN
-                least_ns := NULL;
-                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
-                              ELSE 'estimate' END;
-                reason := concat_ws('; ', reason,
-                                    'SQL cannot measure the cost of reading the TSC: the cost of '
-                                    'reading the system clock is used, which is usually higher');
-            END IF;
-        END IF;
-
-        value := current_setting(setting, true);
-        in_effect := CASE
-            WHEN setting LIKE 'track%' THEN coalesce(value = 'on', false)
-            ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
-                          AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
-                 AND CASE setting
-                         WHEN 'auto_explain.log_analyze' THEN true
-                         ELSE coalesce(current_setting('auto_explain.log_timing', true) = 'on',
-                                       false)
-                              AND coalesce(sampled, false)
-                                  = (setting = 'clocktiming.sampled_timing')
-                     END
-            END;
-        -- converts ns per second to percent of one CPU
-        cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
-        cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
-        least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
-        operations := (counted ->> 'total')::double precision;
-        most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
-        IF work = 'calls of plan nodes' THEN
-            -- cost of sessions that call plan nodes during all of their active time
-            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes
-                                       * share * op_ns / least_call_ns)::numeric, 4);
-            IF cpu_percent > most_cpu_percent THEN
-                most_cpu_percent := cpu_percent;
-            END IF;
-        ELSIF work = 'statements' AND not_nested IS NOT TRUE THEN
-            most_cpu_percent := round((rate * share * most_ns / 1e7)::numeric, 4);
-        END IF;
-        operations_per_s := round((rate * share)::numeric, 3);
-        operation_ns := round(op_ns::numeric, 2);
-        operation_margin_ns := round(op_margin_ns::numeric, 2);
-        period_s := round((counted ->> 'period_s')::numeric, 3);
-        period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
-        active_percent := round((rate * share * op_ns / 1e4
-                                 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric,
-                                4);
-        IF rate IS NULL THEN
-            bound := NULL;
-        ELSIF operations = 0 THEN
-            -- without operations, the cost is certainly 0
-            most_cpu_percent := cpu_percent;
-            bound := NULL;
-            reason := NULL;
-        ELSIF version < 140000 THEN
-            reason := concat_ws('; ', reason,
-                                'the active time of sessions is unknown before PostgreSQL 14');
-        END IF;
-        RETURN NEXT;
-    END LOOP;
-END
-$body$;
-COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
-    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
-    'and the costs of readings and of calls of plan nodes';
-
--- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.
-CREATE FUNCTION internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, statistics_s numeric
-) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
-DECLARE
-    by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
-    -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
-    -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
-    -- it.
-    uncertain CONSTANT boolean := coalesce(
-        bound = 'estimate' AND cpu_percent < 3
-            AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
-        OR bound = 'at least' AND cpu_percent < 1
-        OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
-    -- it is below an hour and may miss the usual load
-    may_be_on CONSTANT text := 'may be on'
-        || coalesce(' (' || nullif(concat_ws(', ',
-               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
-               CASE WHEN statistics_s < 3600
-                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
-               END), '') || ')', '');
-    sample_rate numeric :=
-        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-BEGIN
-    IF most_cpu_percent < 1 THEN
-        -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
-        IF by_auto_explain AND most_cpu_percent < sample_rate THEN
-            RETURN 'may be on (idle server: measure under load)';
-        END IF;
-        RETURN may_be_on;
-    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
-        sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('no: sample_rate <= %s%s%s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
-                      CASE WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
-    ELSIF cpu_percent IS NULL
-          OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
-        RETURN 'unknown, see reason';
-    ELSIF uncertain AND statistics_s IS NOT NULL THEN
-        RETURN 'measure clock_impact(60)';
-    ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)';
-    ELSIF cpu_percent < 1 THEN
-        RETURN may_be_on;
-    END IF;
-    RETURN 'only while needed';
-END
-$body$;
-COMMENT ON FUNCTION
-    internal_clock_timing_advice(
-        text, numeric, numeric, text, numeric) IS
-    'internal: returns clock_impact()''s advice for a setting that has these costs';
-
-
-CREATE FUNCTION internal_clock_impact(
-    seconds double precision,
-    cost_ns double precision,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
-    OUT statistics text, OUT reason text
-) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
-BEGIN ATOMIC
-    SELECT w.*
-    FROM internal_clock_works(
-        -- Passes a statement that calls internal_clock_wait() by its qualified name: a regproc is
-        -- printed with its schema, because search_path excludes the extension's schema.
-        internal_clock_counts(seconds,
-                              pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
-        seconds IS NOT NULL,
-        CASE WHEN cost_ns IS NULL
-             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
-             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
-                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
-END;
-COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
-REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
-
---
 -- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
 -- includes this file.
 --
@@ -1409,8 +882,7 @@ COMMENT ON COLUMN clock_platform.name IS
 COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
 COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
--- Costs of timing: the slowdown of a query by EXPLAIN ANALYZE, and the CPU time that settings such
--- as track_io_timing add to this server's work.
+-- The slowdown of a query by EXPLAIN ANALYZE.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -1486,90 +958,6 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement alternately in four modes for some seconds (3): plain, with counting, '
     'with timing, and with timing and buffers; returns a row for each mode, with its times and the '
     'median overhead in milliseconds';
-
--- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
--- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
--- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
-CREATE FUNCTION clock_impact(
-    seconds double precision DEFAULT NULL,
-    detail  boolean          DEFAULT false,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
-    OUT statistics text, OUT reason text
-) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
-BEGIN ATOMIC
-    WITH works AS MATERIALIZED (
-        SELECT d.*
-        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, most_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
-                  period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
-                  reason, n)
-    )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.most_cpu_percent, r.bound,
-           CASE WHEN r.work IS NULL
-                THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
-           END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
-           r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
-           r.reason
-    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
-          UNION ALL
-          SELECT d.setting, d.value, d.in_effect, NULL::text,
-                 sum(d.cpu_percent),
-                 sum(d.cpu_margin_percent),
-                 sum(d.least_cpu_percent),
-                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
-                      THEN sum(d.most_cpu_percent) END,
-                 CASE WHEN bool_or(d.bound = 'estimate')
-                           OR bool_or(d.bound = 'at most')
-                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
-                      THEN 'estimate'
-                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
-                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                      ELSE max(d.bound) END,
-                 sum(d.operations)::bigint,
-                 sum(d.operations_per_s),
-                 NULL::numeric,
-                 NULL::numeric,
-                 max(d.reading_ns),
-                 max(d.period_s),
-                 max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation)
-                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
-                 max(d.reading_margin_ns),
-                 max(d.clock),
-                 sum(d.active_percent),
-                 string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
-                 min(d.n)
-          FROM works d
-          WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
-    ORDER BY r.n;
-END;
-COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds; returns '
-    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
-    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
-    'the setting may be on, and reason says what is unknown';
-REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
 -- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  They time only some calls of
 -- each plan node, chosen at random, and estimate the time of the other calls.  All users may call
@@ -1999,6 +1387,698 @@ COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
     'number of tests (Benjamini and Hochberg)';
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
+
+-- clock_impact(): the CPU time that settings such as track_io_timing add to this server's work.
+
+--
+-- clock_impact(): counts the operations that this server has executed and that a setting can time,
+-- and computes the cost of timing them.  The C extension includes this file.
+--
+
+-- Returns the server's counters by name.  Each is an object with total (the number of operations),
+-- per_s (operations per second) and period_s (the time in which they were counted, in seconds),
+-- which are null if unknown.  If seconds is not null, the function counts the operations between
+-- two snapshots, and executes the statement "wait" between them.  The query "more" returns further
+-- counters.  "problem" is the reason why calls of statements are not counted.
+CREATE FUNCTION internal_clock_counts(
+    seconds double precision, wait text, more text DEFAULT NULL
+) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- query of a view whose counters were all reset at the same time
+    simple CONSTANT text := $$
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, $$
+            || $$'per_s', v.n / s.period_s, 'period_s', s.period_s))
+        FROM (SELECT (%s)::float8[] AS counts, $$
+            || $$nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s $$
+            || $$FROM %s) AS s,
+             unnest(%L::text[], s.counts) AS v(counter, n)$$;
+    counts jsonb;
+    before jsonb;
+    others jsonb;
+    started timestamptz;
+    statements text;
+    problem text;
+BEGIN
+    IF seconds IS NOT NULL THEN
+        PERFORM pg_stat_clear_snapshot();
+    END IF;
+    LOOP
+        -- stats_reset is null if a database's counters were never reset.  These counters began
+        -- when all statistics were discarded, at initdb or after a crash.  The oldest stats_reset
+        -- of other views is that time.
+        EXECUTE format($$
+            SELECT jsonb_object_agg(t.counter, to_jsonb(t))
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, $$
+                || $$max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM $$
+                || $$clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) $$
+                || $$AS period_s
+                        FROM pg_stat_database AS d, $$
+                || $$(SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, $$
+                || $$pg_stat_bgwriter AS b) AS f) AS d,
+                       LATERAL (VALUES ('active ms', %s::float8),
+                                       ('relation reads', $$
+                || $$CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', $$
+                || $$CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', $$
+                || $$(d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                  GROUP BY v.counter) AS t$$,
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)'
+                 ELSE 'NULL' END,
+            -- active_time does not contain statements that have not ended
+            CASE WHEN version >= 140000
+                 THEN $$d.active_time + coalesce((SELECT 1000 * sum(extract(epoch $$
+                     || $$FROM clock_timestamp() - a.query_start))
+                     FROM pg_stat_activity AS a
+                     WHERE a.datid = d.datid AND a.state = 'active' $$
+                     || $$AND a.backend_type = 'client backend' $$
+                     || $$AND a.pid <> pg_backend_pid()), 0)::float8$$
+                 ELSE 'NULL' END,
+            current_setting('track_counts'))
+        INTO counts;
+        IF version >= 160000 THEN
+            EXECUTE format(simple,
+                'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object <> 'wal'$$,
+                '{relation reads,relation writes,relation extends,relation writebacks,'
+                'relation fsyncs}')
+            INTO counts USING counts;
+        ELSE
+            EXECUTE format(simple,
+                'ARRAY[buffers_checkpoint + buffers_clean, '
+                'buffers_checkpoint + buffers_clean + buffers_backend]',
+                'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
+            INTO counts USING counts;
+        END IF;
+        IF version >= 180000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]',
+                'min(stats_reset)', $$pg_stat_io WHERE object = 'wal'$$,
+                '{WAL writes,WAL fsyncs,WAL reads}')
+            INTO counts USING counts;
+        ELSIF version >= 140000 THEN
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal',
+                '{WAL writes,WAL fsyncs}')
+            INTO counts USING counts;
+        END IF;
+
+        SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
+        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_stat_statements';
+        problem := CASE WHEN statements IS NULL
+                        THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000
+                        THEN 'pg_stat_statements does not say since when it has counted' END;
+        IF statements IS NOT NULL THEN
+            -- Estimates the calls of plan nodes.  Each of these statements calls its topmost node,
+            -- or the node below it, once per row and once at the end.  The calls of other nodes are
+            -- unknown.  Other statements, such as COPY, count rows without calling a node.
+            BEGIN
+                EXECUTE format(simple, format($$(SELECT ARRAY[
+                            coalesce(sum(calls + rows) FILTER (WHERE query ~* %3$L %2$s), 0),
+                            coalesce(sum(temp_blks_read + temp_blks_written), 0),
+                            coalesce(sum(calls) FILTER (WHERE query ~* %3$L), 0)] FROM %1$s)$$,
+                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END,
+                        '^\s*(select|with|insert|update|delete|merge|values|table)\y'),
+                    CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info'
+                         ELSE '(SELECT) AS none' END,
+                    '{calls of statements,temporary files of statements,statements}')
+                INTO counts USING counts;
+            EXCEPTION WHEN out_of_memory THEN
+                RAISE;
+            WHEN OTHERS THEN
+                -- pg_stat_statements is not preloaded or too old, or this role may not read it
+                problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
+            END;
+        END IF;
+        IF more IS NOT NULL THEN
+            BEGIN
+                EXECUTE more INTO others;
+                counts := counts || others;
+            EXCEPTION WHEN object_not_in_prerequisite_state THEN
+                -- the server was started without clocktiming in shared_preload_libraries
+                more := NULL;
+            END;
+        END IF;
+        EXIT WHEN seconds IS NULL OR before IS NOT NULL;
+        before := counts;
+        started := clock_timestamp();
+        EXECUTE wait USING seconds;
+        PERFORM pg_stat_clear_snapshot();
+        seconds := extract(epoch FROM clock_timestamp() - started);
+    END LOOP;
+    IF seconds IS NOT NULL THEN
+        -- a counter that has decreased was reset
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object(
+                   'total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        INTO counts
+        FROM jsonb_each(counts) AS c,
+             LATERAL (SELECT (c.value ->> 'total')::float8
+                             - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
+    END IF;
+    RETURN counts || jsonb_build_object('problem', problem);
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_counts(double precision, text, text) IS
+    'internal: returns the server''s counters since the last reset of its statistics, or during '
+    'the given seconds: totals, rates, and periods in seconds';
+
+CREATE FUNCTION internal_clock_works(
+    counts jsonb, observed boolean, costs jsonb,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- without auto_explain, the setting is null, or an empty string if it was set and reset
+    sample_rate CONSTANT double precision :=
+        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
+    -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
+    least_call_ns CONSTANT double precision := 10;
+    -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
+    -- (doc/benchmarks.md, "Cost of sampling per statement").
+    sampled_statement_ns CONSTANT double precision := 1e5;
+    -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
+    -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
+    -- that can write temporary files.
+    sampled CONSTANT boolean :=
+        CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
+             THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
+    -- Largest number of processes of a Gather.  active_time counts only leaders.
+    processes CONSTANT double precision :=
+        current_setting('max_parallel_workers_per_gather')::int + 1;
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
+                                  ELSE ' lacks the number of operations or the time of its reset'
+                                  END;
+    -- Calls of plan nodes in the executions that the statistics of plans have counted, and the
+    -- upper limit of calls per ms of these executions.  Null if nothing has been counted.
+    counted_calls CONSTANT double precision :=
+        counts -> 'counted calls' ->> 'total';
+    most_calls_per_ms CONSTANT double precision :=
+        (counted_calls
+         + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
+                    counted_calls))
+        / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+    cost record;
+    counted jsonb;
+    why_not_statements text;
+    not_nested boolean;
+    blocks int;
+    share double precision;
+    rate double precision;
+    least_rate double precision;
+    least_ns double precision;
+    most_ns double precision;
+    op_ns double precision;
+    op_margin_ns double precision;
+BEGIN
+    SELECT c.* INTO cost
+    FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8,
+                                     plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8,
+                                     timing_ns float8, timing_margin_ns float8,
+                                     problem text, is_bound boolean);
+    FOR work, statistics, blocks, setting IN
+        SELECT w.work, w.statistics, w.blocks,
+               coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing'
+                                        ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io',
+                      CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+                     (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io',
+                      CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
+                     (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
+                     (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
+                     (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
+                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
+                     (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
+                     (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
+                     (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
+                     (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
+                     (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'auto_explain.log_timing'),
+                     (12, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
+                      'clocktiming.sampled_timing'),
+                     (13, 0, 990000, 'statements', 'pg_stat_statements', 1,
+                      'clocktiming.sampled_timing')
+             ) AS w(n, since, until, work, statistics, blocks, setting)
+        WHERE version BETWEEN w.since AND w.until
+          AND (w.n NOT IN (10, 12) OR costs ? 'counting_ns')
+          AND (w.n NOT IN (12, 13) OR sampled IS NOT NULL)
+        ORDER BY w.n
+    LOOP
+        counted := counts -> work;
+        rate := counted ->> 'per_s';
+        least_rate := rate;
+        share := 1;
+        readings_per_operation := 2.00;
+        least_ns := 2.0 / blocks * cost.reading_ns;
+        bound := NULL;
+        reason := NULL;
+        IF blocks > 1 THEN
+            bound := 'at most';
+            reason := format('the statistics count blocks, but one timed operation may process up '
+                             'to %s blocks', blocks);
+        ELSIF work = 'relation reads' AND version >= 180000
+              AND current_setting('io_method') <> 'sync' THEN
+            readings_per_operation := 4.00;
+            bound := 'at most';
+            reason := 'a read is timed twice if a process waits for it: when it starts, and during '
+                      'the wait';
+        ELSIF work = 'relation reads' AND version < 160000 THEN
+            least_rate := 0;
+            bound := 'at most';
+            reason := 'blks_read contains blocks by which tables were extended, but extensions are '
+                      'not timed before PostgreSQL 16';
+        ELSIF work = 'relation writes' AND version < 160000 THEN
+            least_rate := counts -> 'least relation writes' ->> 'per_s';
+            bound := 'at most';
+            reason := 'buffers_backend contains blocks by which tables were extended, but '
+                      'extensions are not timed before PostgreSQL 16';
+        ELSIF work = 'temporary files' THEN
+            bound := 'at least';
+            reason := 'each block of the files is counted once, but it may have been written and '
+                      'read several times';
+            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
+               >= coalesce(rate, 0) THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'temporary files of statements';
+                rate := counted ->> 'per_s';
+                least_rate := rate;
+                reason := 'only statements that pg_stat_statements has kept are counted';
+            END IF;
+        ELSIF work = 'calls of plan nodes' AND most_calls_per_ms IS NOT NULL THEN
+            statistics := 'clock_node_stats';
+            counted := counts -> 'counted calls';
+            rate := counted ->> 'per_s';
+            least_rate := least(rate, (counts -> 'calls of statements' ->> 'per_s')::float8);
+            share := sample_rate;
+            bound := 'estimate';
+            reason := 'calls are those of the statements that clocktiming.track has counted; '
+                      'most_cpu_percent assumes as many calls per second for all active time';
+        ELSIF work = 'calls of plan nodes' THEN
+            least_rate := counts -> 'calls of statements' ->> 'per_s';
+            why_not_statements := CASE WHEN least_rate IS NULL
+                THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
+            bound := 'estimate';
+            reason := 'calls are not counted; one call is assumed for each row that a scan read'
+                || coalesce('; a lower bound is unknown, because ' || why_not_statements, '');
+            IF least_rate > coalesce(rate, '-infinity') THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'calls of statements';
+                rate := least_rate;
+                bound := 'at least';
+                reason := 'calls are not counted; the lower bound is one call for each row that a '
+                          'statement returned or modified, and one for each statement';
+            END IF;
+            share := sample_rate;
+        ELSIF work = 'statements' THEN
+            least_rate := 0 * rate;
+            share := sample_rate;
+            bound := 'estimate';
+            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
+                      'those with more than 30 plan nodes more; only statements that '
+                      'pg_stat_statements has kept are counted';
+            not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
+                AND current_setting('pg_stat_statements.track', true) <> 'all';
+            IF not_nested THEN
+                reason := reason || ', but not the nested ones (pg_stat_statements.track = all)';
+            END IF;
+        END IF;
+        IF rate IS NULL THEN
+            reason := CASE
+                WHEN work LIKE 'WAL%' AND version < 140000
+                THEN 'PostgreSQL neither counts nor times them before 14'
+                WHEN work = 'calls of plan nodes' THEN
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown
+                         ELSE 'track_counts is off' END
+                    || ', and ' || why_not_statements
+                WHEN work = 'statements'
+                THEN coalesce(counts ->> 'problem', statistics || unknown)
+                WHEN work = 'relation reads' AND version < 160000
+                     AND NOT current_setting('track_counts')::boolean
+                THEN 'track_counts is off'
+                ELSE statistics || unknown END;
+            statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
+        END IF;
+        IF share <> 1 THEN
+            reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
+        END IF;
+
+        -- cost of timing an operation, in ns
+        op_ns := readings_per_operation * cost.reading_ns;
+        op_margin_ns := readings_per_operation * cost.reading_margin_ns;
+        reading_ns := round(cost.reading_ns::numeric, 2);
+        reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
+        clock := cost.clock;
+        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_timing' THEN
+            readings_per_operation := 0.00;
+            op_ns := cost.counting_ns;
+            op_margin_ns := cost.counting_margin_ns;
+            least_ns := op_ns;
+            clock := NULL;
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
+                               reason)
+                || '; the cost of writing plans to the log is not included, and is far higher if '
+                   'each statement is logged';
+        ELSIF setting = 'auto_explain.log_timing' THEN
+            op_ns := coalesce(cost.counting_ns, 0)
+                + coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_margin_ns := coalesce(cost.counting_margin_ns, 0)
+                + CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns
+                       ELSE cost.timing_margin_ns END;
+            least_ns := op_ns;
+            reading_ns := round(cost.plan_reading_ns::numeric, 2);
+            reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
+            clock := cost.plan_clock;
+            reason := format('the cost %s that of log_analyze, without which nothing is timed; ',
+                             CASE WHEN cost.counting_ns IS NULL THEN 'excludes'
+                                  ELSE 'includes' END)
+                || reason
+                || coalesce('; timing a call is assumed to cost two readings, because '
+                            || cost.problem, '');
+        ELSIF work = 'statements' THEN
+            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
+            -- clock, that costs more than sampling.
+            readings_per_operation := NULL;
+            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_ns := greatest(sampled_statement_ns, least_ns);
+            op_margin_ns := 0;
+            most_ns := greatest(2 * sampled_statement_ns, least_ns);
+            clock := NULL;
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+        END IF;
+        IF cost.is_bound AND reading_ns IS NOT NULL THEN
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            IF setting LIKE 'track%' THEN
+                least_ns := NULL;
+                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most'
+                              ELSE 'estimate' END;
+                reason := concat_ws('; ', reason,
+                                    'SQL cannot measure the cost of reading the TSC: the cost of '
+                                    'reading the system clock is used, which is usually higher');
+            END IF;
+        END IF;
+
+        value := current_setting(setting, true);
+        in_effect := CASE
+            WHEN setting LIKE 'track%' THEN coalesce(value = 'on', false)
+            ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
+                          AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
+                 AND CASE setting
+                         WHEN 'auto_explain.log_analyze' THEN true
+                         ELSE coalesce(current_setting('auto_explain.log_timing', true) = 'on',
+                                       false)
+                              AND coalesce(sampled, false)
+                                  = (setting = 'clocktiming.sampled_timing')
+                     END
+            END;
+        -- converts ns per second to percent of one CPU
+        cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
+        cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
+        least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
+        operations := (counted ->> 'total')::double precision;
+        most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
+        IF work = 'calls of plan nodes' THEN
+            -- cost of sessions that call plan nodes during all of their active time
+            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8
+                                       * least(most_calls_per_ms, processes * 1e6 / least_call_ns)
+                                       * share * op_ns / 1e7)::numeric, 4);
+            IF cpu_percent > most_cpu_percent THEN
+                most_cpu_percent := cpu_percent;
+            END IF;
+        ELSIF work = 'statements' AND not_nested IS NOT TRUE THEN
+            most_cpu_percent := round((rate * share * most_ns / 1e7)::numeric, 4);
+        END IF;
+        operations_per_s := round((rate * share)::numeric, 3);
+        operation_ns := round(op_ns::numeric, 2);
+        operation_margin_ns := round(op_margin_ns::numeric, 2);
+        period_s := round((counted ->> 'period_s')::numeric, 3);
+        period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
+        active_percent := round((rate * share * op_ns / 1e4
+                                 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric,
+                                4);
+        IF rate IS NULL THEN
+            bound := NULL;
+        ELSIF operations = 0
+              AND (work <> 'calls of plan nodes' OR coalesce(most_cpu_percent, 0) = 0) THEN
+            -- without operations, the cost is certainly 0; statements that have not ended have
+            -- active time, but their calls are not counted yet
+            most_cpu_percent := cpu_percent;
+            bound := NULL;
+            reason := NULL;
+        ELSIF version < 140000 THEN
+            reason := concat_ws('; ', reason,
+                                'the active time of sessions is unknown before PostgreSQL 14');
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
+    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'and the costs of readings and of calls of plan nodes';
+
+-- Returns the column "advice" of clock_impact().  counted is whether clocktiming.track has counted
+-- the calls of plan nodes, or null in the portable edition, which cannot use this count.
+-- statistics_s is the period of the statistics in seconds, or null if clock_impact() has counted
+-- the operations itself.
+CREATE FUNCTION internal_clock_timing_advice(
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, counted boolean,
+    statistics_s numeric
+) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
+    -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
+    -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
+    -- it.
+    uncertain CONSTANT boolean := coalesce(
+        bound = 'estimate' AND cpu_percent < 3
+            AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
+        OR bound = 'at least' AND cpu_percent < 1
+        OR bound = 'at most' AND cpu_percent >= 1, false);
+    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
+    -- it is below an hour and may miss the usual load
+    may_be_on CONSTANT text := 'may be on'
+        || coalesce(' (' || nullif(concat_ws(', ',
+               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+               CASE WHEN statistics_s < 3600
+                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
+               END), '') || ')', '');
+    sample_rate numeric :=
+        coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+BEGIN
+    IF most_cpu_percent < 1 THEN
+        -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
+        IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
+            RETURN 'may be on (idle server: measure under load)';
+        END IF;
+        RETURN may_be_on;
+    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
+        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
+        sample_rate := sample_rate / most_cpu_percent;
+        RETURN format('no: sample_rate <= %s%s%s',
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
+                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
+                      CASE WHEN NOT counted AND current_setting('clocktiming.track', true) = 'off'
+                           THEN ' (try clocktiming.track)'
+                           WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
+    ELSIF cpu_percent IS NULL
+          OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
+        RETURN 'unknown, see reason';
+    ELSIF uncertain AND statistics_s IS NOT NULL THEN
+        RETURN 'measure clock_impact(60)';
+    ELSIF uncertain THEN
+        RETURN 'only while needed (uncertain)';
+    ELSIF cpu_percent < 1 THEN
+        RETURN may_be_on;
+    END IF;
+    RETURN 'only while needed';
+END
+$body$;
+COMMENT ON FUNCTION
+    internal_clock_timing_advice(
+        text, numeric, numeric, text, boolean, numeric) IS
+    'internal: returns clock_impact()''s advice for a setting that has these costs';
+
+
+-- Calls and execution time are sums over the same sample of executions.  So the relative margin of
+-- a plan's calls is taken to be that of its time.
+CREATE FUNCTION internal_clock_counted_calls() RETURNS jsonb
+LANGUAGE SQL VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT pg_catalog.jsonb_build_object(
+               'counted calls', pg_catalog.jsonb_build_object(
+                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s),
+               'squared margin of counted calls',
+               pg_catalog.jsonb_build_object('total', s.squared_margin),
+               'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms))
+    FROM (SELECT sum(n.calls) AS calls, sum(p.total_ms) AS total_ms,
+                 sum((n.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
+                     ^ 2.0::double precision) AS squared_margin,
+                 nullif(extract(epoch FROM pg_catalog.clock_timestamp() - min(p.first_seen))
+                        ::double precision, 0.0::double precision) AS period_s
+          FROM clock_plan_stats() p
+          JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
+                       sum(c.calls)::double precision AS calls
+                FROM clock_node_stats() c
+                GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
+              USING (dbid, userid, queryid, planid)) s;
+END;
+COMMENT ON FUNCTION internal_clock_counted_calls() IS
+    'internal: returns the calls of plan nodes and the execution times in the statistics of plans, '
+    'as counters for internal_clock_counts()';
+REVOKE ALL ON FUNCTION internal_clock_counted_calls() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_counted_calls() TO pg_monitor;
+
+CREATE FUNCTION internal_clock_impact(
+    seconds double precision,
+    cost_ns double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
+BEGIN ATOMIC
+    SELECT w.*
+    FROM internal_clock_works(
+        -- Passes statements that call functions by qualified names: a regproc is printed with its
+        -- schema, because search_path excludes the extension's schema.
+        internal_clock_counts(
+            seconds, pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc),
+            CASE WHEN pg_catalog.current_setting('clocktiming.track', true) = 'on'
+                 THEN pg_catalog.format('SELECT %s()',
+                                        'internal_clock_counted_calls'::regproc) END),
+        seconds IS NOT NULL,
+        CASE WHEN cost_ns IS NULL
+             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
+             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
+                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
+END;
+COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
+    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
+    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
+REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
+
+-- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
+-- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
+-- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
+CREATE FUNCTION clock_impact(
+    seconds double precision DEFAULT NULL,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text, OUT advice text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
+BEGIN ATOMIC
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, most_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.most_cpu_percent, r.bound,
+           CASE WHEN r.work IS NULL
+                THEN internal_clock_timing_advice(
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         coalesce(r.statistics ~ 'clock_node_stats', false),
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+           END,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
+                      THEN sum(d.most_cpu_percent) END,
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n;
+END;
+COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or during the given seconds; returns '
+    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
+    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
+    'the setting may be on, and reason says what is unknown';
+REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
 -- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
 -- and times the nodes of its plan, and publishes the counters every 50 ms in shared memory.

@@ -6,9 +6,11 @@
 -- Returns the server's counters by name.  Each is an object with total (the number of operations),
 -- per_s (operations per second) and period_s (the time in which they were counted, in seconds),
 -- which are null if unknown.  If seconds is not null, the function counts the operations between
--- two snapshots, and executes the statement "wait" between them.  "problem" is the reason why calls
--- of statements are not counted.
-CREATE FUNCTION @extschema@.internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
+-- two snapshots, and executes the statement "wait" between them.  The query "more" returns further
+-- counters.  "problem" is the reason why calls of statements are not counted.
+CREATE FUNCTION @extschema@.internal_clock_counts(
+    seconds double precision, wait text, more text DEFAULT NULL
+) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
@@ -22,6 +24,7 @@ DECLARE
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     counts jsonb;
     before jsonb;
+    others jsonb;
     started timestamptz;
     statements text;
     problem text;
@@ -54,7 +57,15 @@ BEGIN
                   GROUP BY v.counter) AS t$$,
             CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)'
                  ELSE 'NULL' END,
-            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END,
+            -- active_time does not contain statements that have not ended
+            CASE WHEN version >= 140000
+                 THEN $$d.active_time + coalesce((SELECT 1000 * sum(extract(epoch $$
+                     || $$FROM clock_timestamp() - a.query_start))
+                     FROM pg_stat_activity AS a
+                     WHERE a.datid = d.datid AND a.state = 'active' $$
+                     || $$AND a.backend_type = 'client backend' $$
+                     || $$AND a.pid <> pg_backend_pid()), 0)::float8$$
+                 ELSE 'NULL' END,
             current_setting('track_counts'))
         INTO counts;
         IF version >= 160000 THEN
@@ -112,6 +123,15 @@ BEGIN
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
+        IF more IS NOT NULL THEN
+            BEGIN
+                EXECUTE more INTO others;
+                counts := counts || others;
+            EXCEPTION WHEN object_not_in_prerequisite_state THEN
+                -- the server was started without clocktiming in shared_preload_libraries
+                more := NULL;
+            END;
+        END IF;
         EXIT WHEN seconds IS NULL OR before IS NOT NULL;
         before := counts;
         started := clock_timestamp();
@@ -132,7 +152,7 @@ BEGIN
     RETURN counts || jsonb_build_object('problem', problem);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text, text) IS
     'internal: returns the server''s counters since the last reset of its statistics, or during '
     'the given seconds: totals, rates, and periods in seconds';
 
@@ -173,6 +193,15 @@ DECLARE
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
+    -- Calls of plan nodes in the executions that the statistics of plans have counted, and the
+    -- upper limit of calls per ms of these executions.  Null if nothing has been counted.
+    counted_calls CONSTANT double precision :=
+        counts -> 'counted calls' ->> 'total';
+    most_calls_per_ms CONSTANT double precision :=
+        (counted_calls
+         + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
+                    counted_calls))
+        / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -266,6 +295,15 @@ BEGIN
                 least_rate := rate;
                 reason := 'only statements that pg_stat_statements has kept are counted';
             END IF;
+        ELSIF work = 'calls of plan nodes' AND most_calls_per_ms IS NOT NULL THEN
+            statistics := 'clock_node_stats';
+            counted := counts -> 'counted calls';
+            rate := counted ->> 'per_s';
+            least_rate := least(rate, (counts -> 'calls of statements' ->> 'per_s')::float8);
+            share := sample_rate;
+            bound := 'estimate';
+            reason := 'calls are those of the statements that clocktiming.track has counted; '
+                      'most_cpu_percent assumes as many calls per second for all active time';
         ELSIF work = 'calls of plan nodes' THEN
             least_rate := counts -> 'calls of statements' ->> 'per_s';
             why_not_statements := CASE WHEN least_rate IS NULL
@@ -395,8 +433,9 @@ BEGIN
         most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
         IF work = 'calls of plan nodes' THEN
             -- cost of sessions that call plan nodes during all of their active time
-            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8 / 10 * processes
-                                       * share * op_ns / least_call_ns)::numeric, 4);
+            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8
+                                       * least(most_calls_per_ms, processes * 1e6 / least_call_ns)
+                                       * share * op_ns / 1e7)::numeric, 4);
             IF cpu_percent > most_cpu_percent THEN
                 most_cpu_percent := cpu_percent;
             END IF;
@@ -413,8 +452,10 @@ BEGIN
                                 4);
         IF rate IS NULL THEN
             bound := NULL;
-        ELSIF operations = 0 THEN
-            -- without operations, the cost is certainly 0
+        ELSIF operations = 0
+              AND (work <> 'calls of plan nodes' OR coalesce(most_cpu_percent, 0) = 0) THEN
+            -- without operations, the cost is certainly 0; statements that have not ended have
+            -- active time, but their calls are not counted yet
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -430,10 +471,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.
+-- Returns the column "advice" of clock_impact().  counted is whether clocktiming.track has counted
+-- the calls of plan nodes, or null in the portable edition, which cannot use this count.
+-- statistics_s is the period of the statistics in seconds, or null if clock_impact() has counted
+-- the operations itself.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, statistics_s numeric
+    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, counted boolean,
+    statistics_s numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -459,7 +503,7 @@ DECLARE
 BEGIN
     IF most_cpu_percent < 1 THEN
         -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
-        IF by_auto_explain AND most_cpu_percent < sample_rate THEN
+        IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on (idle server: measure under load)';
         END IF;
         RETURN may_be_on;
@@ -469,7 +513,9 @@ BEGIN
         RETURN format('no: sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
-                      CASE WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
+                      CASE WHEN NOT counted AND current_setting('clocktiming.track', true) = 'off'
+                           THEN ' (try clocktiming.track)'
+                           WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
@@ -485,5 +531,5 @@ END
 $body$;
 COMMENT ON FUNCTION
     @extschema@.internal_clock_timing_advice(
-        text, numeric, numeric, text, numeric) IS
+        text, numeric, numeric, text, boolean, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';

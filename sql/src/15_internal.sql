@@ -38,42 +38,6 @@ COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precisi
     'clock_report() has to measure (title and source) or finished text (lines)';
 \only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
 
-\include portable/src/49_work.sql
-
-CREATE FUNCTION internal_clock_impact(
-    seconds double precision,
-    cost_ns double precision,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
-    OUT statistics text, OUT reason text
-) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
-BEGIN ATOMIC
-    SELECT w.*
-    FROM internal_clock_works(
-        -- Passes a statement that calls internal_clock_wait() by its qualified name: a regproc is
-        -- printed with its schema, because search_path excludes the extension's schema.
-        internal_clock_counts(seconds,
-                              pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
-        seconds IS NOT NULL,
-        CASE WHEN cost_ns IS NULL
-             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
-             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
-                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
-END;
-COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
-\only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
-
 \include portable/src/69_advice_text.sql
 
 CREATE FUNCTION internal_clock_findings(

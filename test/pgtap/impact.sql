@@ -183,12 +183,31 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 1e6), (3, 500, 2e9)) AS c (n, active, call
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_timing';
+-- If clocktiming.track has counted calls, the upper bound assumes as many calls per second for all
+-- active time, here for 900 ms per s: (100000 calls + margin) / 1000 ms.
+SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent] ORDER BY c.n),
+          ARRAY[[0.0800, 0.3600], [0.0800, 0.4320], [0.0800, 0.7200]],
+          'counted calls: estimate, and upper bound without, with and with unknown margin')
+FROM (VALUES (1, 0), (2, 20000), (3, NULL)) AS c (n, margin),
+     internal_clock_works(jsonb_build_object(
+         'active ms', jsonb_build_object('per_s', 900),
+         'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 5),
+         'counted calls', jsonb_build_object('total', 100000, 'per_s', 20000),
+         'squared margin of counted calls', jsonb_build_object('total', c.margin ^ 2),
+         'counted ms', jsonb_build_object('total', 1000)), true, '{"timing_ns": 40}') AS w
+WHERE w.setting = 'auto_explain.log_timing';
+SELECT is(ARRAY[w.most_cpu_percent::text, w.statistics], ARRAY['720.0000', 'clock_node_stats'],
+          'counted calls: at most one per 10 ns')
+FROM internal_clock_works('{"active ms": {"per_s": 900}, "counted calls": {"total": 1, "per_s": 1},
+         "squared margin of counted calls": {"total": 0}, "counted ms": {"total": 1e-9}}',
+         true, '{"timing_ns": 40}') AS w
+WHERE w.setting = 'auto_explain.log_timing';
 RESET max_parallel_workers_per_gather;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
 -- server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    advice text, advice_of_a_minute text);
+    advice text, advice_of_a_minute text, statistics text DEFAULT 'view');
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, 0.9, NULL,
         'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
@@ -209,21 +228,32 @@ INSERT INTO made_up VALUES
         'may be on (idle server: measure under load)',
         'may be on (idle server: measure under load)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'no: sample_rate <= 0.003 (try clock_impact(60))', 'no: sample_rate <= 0.003'),
+        'no: sample_rate <= 0.003 (try clocktiming.track)',
+        'no: sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'no: sample_rate <= 0.003, log_timing off (try clock_impact(60))',
-        'no: sample_rate <= 0.003, log_timing off'),
+        'no: sample_rate <= 0.003, log_timing off (try clocktiming.track)',
+        'no: sample_rate <= 0.003, log_timing off (try clocktiming.track)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
-        'no: sample_rate <= 0.005 (try clock_impact(60))', 'no: sample_rate <= 0.005'),
+        'no: sample_rate <= 0.005 (try clocktiming.track)',
+        'no: sample_rate <= 0.005 (try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'no: sample_rate <= 0.5 (try clock_impact(60))', 'no: sample_rate <= 0.5'),
+        'no: sample_rate <= 0.5 (try clocktiming.track)',
+        'no: sample_rate <= 0.5 (try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'no: sample_rate <= 1 (try clock_impact(60))', 'no: sample_rate <= 1'),
+        'no: sample_rate <= 1 (try clocktiming.track)',
+        'no: sample_rate <= 1 (try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'no: sample_rate <= 0.08 (try clock_impact(60))', 'no: sample_rate <= 0.08'),
+        'no: sample_rate <= 0.08 (try clocktiming.track)',
+        'no: sample_rate <= 0.08 (try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
+INSERT INTO made_up VALUES
+    ('auto_explain, counted', 5, 6, 'estimate',
+        'no: sample_rate <= 0.1 (try clock_impact(60))', 'no: sample_rate <= 0.1',
+        'clock_node_stats, pg_stat_statements'),
+    ('auto_explain, counted, low', 0.1, 0.2, 'estimate',
+        'may be on (1 s of statistics; try clock_impact(60))', 'may be on', 'clock_node_stats');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
@@ -231,7 +261,7 @@ BEGIN
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
             1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
+               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, m.statistics, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
@@ -244,22 +274,28 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'no: sample_rate <= 0.00005 (try clock_impact(60))',
+    'no: sample_rate <= 0.00005 (try clocktiming.track)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
-SELECT cmp_ok(max(length(advice)), '<=', 64,
-    'advice has at most 64 characters') FROM clock_impact();
+SELECT cmp_ok(max(length(advice)), '<=', 66,
+    'advice has at most 66 characters') FROM clock_impact();
 SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 'estimate',
-                                                  3599)), '<=', 64,
-    'advice on log_analyze has at most 64 characters');
+                                                  counted, 3599)), '<=', 66,
+    'advice on log_analyze has at most 66 characters')
+FROM (VALUES (false), (true)) AS c (counted);
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
+SET LOCAL clocktiming.track = on;
+SELECT isnt_empty('SELECT FROM clock_impact()',
+    'clocktiming.track without clocktiming in shared_preload_libraries');
+SET LOCAL clocktiming.track = off;
 
-SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 'estimate', NULL),
+SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 'estimate', false,
+                                       NULL),
     'unknown, see reason', 'sampled: advice if statements are not counted');
-SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, s), a,
+SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, false, s), a,
           s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (3599.4, 'may be on (estimate, 3599 s of statistics; try clock_impact(60))'),
              (3600, 'may be on (estimate)')) AS v (s, a);

@@ -302,4 +302,47 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
+# With clocktiming.track, the calls of plan nodes are those of the executed statements. The rows of
+# generate_series() are no rows of a table, so PostgreSQL's statistics do not contain them.
+{
+	my $node = PostgreSQL::Test::Cluster->new('counted');
+	my $query = 'SELECT count(*) FROM generate_series(1, 20000) AS a, generate_series(1, 5) AS b';
+	my $calls = q{SELECT operations, statistics, most_cpu_percent >= cpu_percent, bound
+		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing'};
+
+	$node->init;
+	$node->append_conf('postgresql.conf', q{
+		shared_preload_libraries = 'clocktiming'
+		clocktiming.track = on
+		clocktiming.track_everything = on
+		max_parallel_workers_per_gather = 0
+		autovacuum = off});
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+	my $expected = 10 * $node->safe_psql('postgres', "SELECT max(node_calls) FROM clock_query_overhead('$query', 0.01)");
+	my ($before) = split /\|/, $node->safe_psql('postgres', $calls);
+	$node->safe_psql('postgres', $query) foreach 1 .. 10;
+	my ($after, @rest) = split /\|/, $node->safe_psql('postgres', $calls);
+	cmp_ok($expected, '>', 1_000_000, 'counted: the query has calls');
+	cmp_ok($after - $before, '>=', $expected, 'counted: the calls of all executions');
+	cmp_ok($after - $before, '<', 1.1 * $expected, 'counted: few other calls');
+	is("@rest", 'clock_node_stats t estimate', 'counted: the other columns');
+
+	# A statement that is executed during the whole period has not been counted when the period ends.
+	# Its time is in the upper bound.
+	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
+	$observer->query('SET clocktiming.track = off');
+	$running->send('SELECT pg_sleep(1000)');
+	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = " . $running->pid)
+	  or die 'it does not sleep';
+	is($observer->query(
+			q{SELECT most_cpu_percent > 100, advice ~ '^no: .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_timing'})->{out},
+		't|t', 'the upper bound contains statements that have not ended');
+	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
+	is($running->result->{state}, '57014', 'the statement was cancelled');
+	$_->quit foreach $running, $observer;
+	$node->stop;
+}
+
 done_testing();

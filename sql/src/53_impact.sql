@@ -1,0 +1,152 @@
+-- clock_impact(): the CPU time that settings such as track_io_timing add to this server's work.
+
+\include portable/src/49_work.sql
+
+-- Calls and execution time are sums over the same sample of executions.  So the relative margin of
+-- a plan's calls is taken to be that of its time.
+CREATE FUNCTION internal_clock_counted_calls() RETURNS jsonb
+LANGUAGE SQL VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT pg_catalog.jsonb_build_object(
+               'counted calls', pg_catalog.jsonb_build_object(
+                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s),
+               'squared margin of counted calls',
+               pg_catalog.jsonb_build_object('total', s.squared_margin),
+               'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms))
+    FROM (SELECT sum(n.calls) AS calls, sum(p.total_ms) AS total_ms,
+                 sum((n.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
+                     ^ 2.0::double precision) AS squared_margin,
+                 nullif(extract(epoch FROM pg_catalog.clock_timestamp() - min(p.first_seen))
+                        ::double precision, 0.0::double precision) AS period_s
+          FROM clock_plan_stats() p
+          JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
+                       sum(c.calls)::double precision AS calls
+                FROM clock_node_stats() c
+                GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
+              USING (dbid, userid, queryid, planid)) s;
+END;
+COMMENT ON FUNCTION internal_clock_counted_calls() IS
+    'internal: returns the calls of plan nodes and the execution times in the statistics of plans, '
+    'as counters for internal_clock_counts()';
+\only_for pg_monitor FUNCTION internal_clock_counted_calls()
+
+CREATE FUNCTION internal_clock_impact(
+    seconds double precision,
+    cost_ns double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
+BEGIN ATOMIC
+    SELECT w.*
+    FROM internal_clock_works(
+        -- Passes statements that call functions by qualified names: a regproc is printed with its
+        -- schema, because search_path excludes the extension's schema.
+        internal_clock_counts(
+            seconds, pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc),
+            CASE WHEN pg_catalog.current_setting('clocktiming.track', true) = 'on'
+                 THEN pg_catalog.format('SELECT %s()',
+                                        'internal_clock_counted_calls'::regproc) END),
+        seconds IS NOT NULL,
+        CASE WHEN cost_ns IS NULL
+             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
+             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
+                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
+END;
+COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
+    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
+    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
+\only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
+
+-- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
+-- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
+-- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
+CREATE FUNCTION clock_impact(
+    seconds double precision DEFAULT NULL,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text, OUT advice text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
+BEGIN ATOMIC
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, most_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.most_cpu_percent, r.bound,
+           CASE WHEN r.work IS NULL
+                THEN internal_clock_timing_advice(
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         coalesce(r.statistics ~ 'clock_node_stats', false),
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+           END,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
+                      THEN sum(d.most_cpu_percent) END,
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n;
+END;
+COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or during the given seconds; returns '
+    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
+    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
+    'the setting may be on, and reason says what is unknown';
+\only_for pg_monitor FUNCTION clock_impact(double precision, boolean)
