@@ -305,7 +305,8 @@ reconcile(PlanEstimate *plan, int n)
 			if (i == 0)
 				node->total_ns = fmin(node->joint_ns, plan->whole_ns);
 			else if (node->is_shared)
-				node->total_ns = node->parts_ns + (1 - node->parts) * node->joint_ns;
+				node->total_ns = fmin(node->parts_ns + (1 - node->parts) * node->joint_ns,
+									  plan->whole_ns * fmax(node->processes, 1));
 			else if (parent->full && within_parent(plan, node))
 			{
 				if (parent->sum_variance > 0)

@@ -23,9 +23,6 @@
 /* A node's marker is this number plus a random one plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/* Wait for a CPU, in percent of the run, from which the output shows the parts of the run. */
-#define MUCH_PREEMPTED	10
-
 /* Shortest wait for workers that is printed, in ns. */
 #define LEAST_WAIT_NS		1e6
 

@@ -5,6 +5,9 @@
 #include "compat.h"
 #include "core/plan_estimate.h"
 
+/* Wait for a CPU, in percent of the run, from which the output mentions it. */
+#define MUCH_PREEMPTED	10
+
 typedef struct PlanNodeInfo
 {
 	int			id;				/* plan_node_id */

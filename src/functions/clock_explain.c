@@ -24,9 +24,6 @@ PG_FUNCTION_INFO_V1(clock_explain_json);
  */
 #define VARIATION_PERCENT	5
 
-/* Share of the run in which others had the CPUs.  From this share on, notes mention the load. */
-#define MUCH_LOAD	0.1
-
 typedef struct Explained
 {
 	ExplainedQuery query;
@@ -149,7 +146,8 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 	if (plan->nnodes < 2 || !may_be[1])
 		return NULL;
 	if (n[1] == 1)
-		return plan->preempted_ns - explain_wait_for_own_ns(plan) < MUCH_LOAD * plan->run_ns ?
+		return plan->preempted_ns - explain_wait_for_own_ns(plan) <
+			MUCH_PREEMPTED / 100.0 * plan->run_ns ?
 			"takes the most time" : "takes the most time under this load";
 	if (n[0] != 1)
 		return "may take the most time";

@@ -1169,6 +1169,18 @@ test_shared(void)
 	   "reconciled: no part takes longer than its scan: %.1f", plan.nodes[5].total_ns);
 	ok(near(self + plan.outside_ns, 100000, 1e-9), "reconciled: self times and the time outside of nodes add up to the run");
 	free_plan(&plan);
+
+	/*
+	 * The CTE seems to take longer than the run.  This happens if a wait was subtracted from the
+	 * run, but not from the node.
+	 */
+	plan = shared_plan(&no_cost, true);
+	plan.nodes[3].leader.total_ns = 150000;
+	plan.nodes[4].leader.total_ns = 140000;
+	plan_estimate(&plan);
+	ok(near(plan.nodes[3].total_ns, 100000, 1e-9) && near(plan.nodes[4].total_ns, 100000, 1e-9) &&
+	   plan.nodes[4].share_percent <= 100, "no share exceeds 100 %%: %.1f", plan.nodes[4].share_percent);
+	free_plan(&plan);
 }
 
 /* Tests a plan with workers: an Aggregate above Gather, and below it a join with an InitPlan. */
