@@ -2610,13 +2610,17 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- "may be on", with "estimate" if no upper bound is known, and with the statistics' period if
-    -- it is below an hour and may miss the usual load
-    may_be_on CONSTANT text := 'may be on'
+    without_times CONSTANT text :=
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
+    -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
+    -- hour and may miss the usual load
+    may_be_on CONSTANT text := 'may be on' || without_times
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
-                    THEN format('%s s of statistics; try clock_impact(60)', round(statistics_s))
+                    THEN format('based on %s; try clock_impact(60)',
+                                CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
+                                     ELSE round(statistics_s / 60) || ' min' END)
                END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
@@ -2624,7 +2628,7 @@ BEGIN
     IF most_cpu_percent < 1 THEN
         -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
         IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
-            RETURN 'may be on (idle server: measure under load)';
+            RETURN 'may be on' || without_times || ' (idle server: measure under load)';
         END IF;
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
@@ -2632,7 +2636,7 @@ BEGIN
         sample_rate := sample_rate / most_cpu_percent;
         RETURN format('no: sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' END,
+                      without_times,
                       CASE WHEN NOT counted AND current_setting('clocktiming.track', true) = 'off'
                            THEN ' (try clocktiming.track)'
                            WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);

@@ -362,8 +362,9 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs (try fewer)",
-							 separator, decimals, own_ns / 1e6, processes, cpus);
+			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs "
+							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
+							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
 		if (preempted_ns > own_ns)
 			appendStringInfo(&text, ",%s%.*f waiting: CPUs used by others", separator, decimals,
 							 (preempted_ns - own_ns) / 1e6);
@@ -371,8 +372,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
 		if (processes > 1)
-			appendStringInfo(&text, ";%s100 %% = %.*f, mean of processes", separator, decimals,
-							 self_ns / 1e6);
+			appendStringInfo(&text, ";%sself times add up to %.*f (mean of processes)",
+							 separator, decimals, self_ns / 1e6);
 	}
 	if (rare)
 		appendStringInfo(&text, ";%s%.1f ms in a few long calls, or in gaps between timed calls",

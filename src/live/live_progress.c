@@ -333,7 +333,6 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				break;
 			case T_Sort:
 				p->rows = output_share(walk, place, driver, input_rows);
-
 				p->work = sort_work(node, driver->rows, counts->rows > 0, input_rows, p->rows);
 				break;
 			case T_Agg:
@@ -424,11 +423,12 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	{
 		const LiveCounts *counts = live_counts(image, i);
 		const NodeProgress *p = &walk.nodes[i];
-		double		prior = isnan(counts->self_ns) ? 1 : PRIOR_WEIGHT * (1 - p->work);
-		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
 		double		work = p->work - p->first_work;
+		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
+		bool		has_rate = self_ns > 0 && work > 0; /* else it may only have started */
+		double		prior = has_rate ? PRIOR_WEIGHT * (1 - p->work) : 1;
 		double		ns = p->work >= 1 ? self_ns :
-			(self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
+			(has_rate * self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
 
 		left_ns += ns * (1 - p->work);
 		done_ns += isnan(counts->self_ns) ? ns * work : self_ns;

@@ -210,10 +210,10 @@ CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent n
     advice text, advice_of_a_minute text, statistics text DEFAULT 'view');
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, 0.9, NULL,
-        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
+        'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, NULL, 'estimate',
-        'may be on (estimate, 1 s of statistics; try clock_impact(60))', 'may be on (estimate)'),
+        'may be on (estimate, based on 1 s; try clock_impact(60))', 'may be on (estimate)'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
@@ -221,7 +221,7 @@ INSERT INTO made_up VALUES
         'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
     ('at most, low', 0.9, 0.9, 'at most',
-        'may be on (1 s of statistics; try clock_impact(60))', 'may be on'),
+        'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, idle server', 0.06, 0.9, 'estimate',
@@ -253,7 +253,7 @@ INSERT INTO made_up VALUES
         'no: sample_rate <= 0.1 (try clock_impact(60))', 'no: sample_rate <= 0.1',
         'clock_node_stats, pg_stat_statements'),
     ('auto_explain, counted, low', 0.1, 0.2, 'estimate',
-        'may be on (1 s of statistics; try clock_impact(60))', 'may be on', 'clock_node_stats');
+        'may be on (based on 1 s; try clock_impact(60))', 'may be on', 'clock_node_stats');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
@@ -295,9 +295,15 @@ SET LOCAL clocktiming.track = off;
 SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 'estimate', false,
                                        NULL),
     'unknown, see reason', 'sampled: advice if statements are not counted');
+SELECT is(internal_clock_timing_advice('auto_explain.log_analyze', 0.1, most, 'estimate', counted,
+                                       NULL), advice, 'log_analyze may be on without times')
+FROM (VALUES (0.2, true, 'may be on, log_timing off'),
+             (0.2, false, 'may be on, log_timing off (idle server: measure under load)')
+     ) AS v (most, counted, advice);
 SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, false, s), a,
-          s || ' s of statistics: clock_impact(60) is recommended below 3600 s')
-FROM (VALUES (3599.4, 'may be on (estimate, 3599 s of statistics; try clock_impact(60))'),
+          s || ' s: clock_impact(60) is recommended below 3600 s')
+FROM (VALUES (89.4, 'may be on (estimate, based on 89 s; try clock_impact(60))'),
+             (3599.4, 'may be on (estimate, based on 60 min; try clock_impact(60))'),
              (3600, 'may be on (estimate)')) AS v (s, a);
 
 -- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number

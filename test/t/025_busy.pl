@@ -61,8 +61,8 @@ my $parallel = $node->safe_psql('postgres', qq{
 	SET parallel_tuple_cost = 0;
 	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 20000)');
 	ALTER TABLE a RESET (parallel_workers)});
-my $processes = $cpus + 1;
-my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing,\n  ([\d.]+) waiting: $processes processes on $cpus CPUs \(try fewer\),\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?;\n  100 % = ([\d.]+), mean of processes\|([\d.]+)$/;
+my ($processes, $workers) = ($cpus + 1, $cpus - 1);
+my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) executing,\n  ([\d.]+) waiting: $processes processes on $cpus CPUs \(try\n  max_parallel_workers_per_gather = $workers\),\n  ([\d.]+) waiting: CPUs used by others(?:,\n  ([\d.]+) waiting for workers)?;\n  self times add up to ([\d.]+) \(mean of processes\)\|([\d.]+)$/;
 is(scalar @parts, 7, 'rows: more processes than CPUs') or diag $parallel;
 my ($stated_ms, $self_ms) = splice(@parts, 5, 2);
 cmp_ok(abs($stated_ms - $self_ms), '<=', 0.06, 'rows: the mean of the processes is the sum of self_ms') or diag $parallel;

@@ -79,15 +79,21 @@ $node->safe_psql('postgres', q{
 		FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
 sub remains
 {
-	my ($settings, $by) = @_;
+	my ($settings, $by, $limit) = (@_, '');
 
 	my $remains = q{max(CASE WHEN i = 59990 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN remains()::text END)};
-	return $node->safe_psql('postgres', "SET enable_sort = off; $settings SELECT $remains FROM grouped GROUP BY $by HAVING $remains <> ''");
+	return $node->safe_psql('postgres', "SET enable_sort = off; $settings SELECT $remains FROM grouped GROUP BY $by HAVING $remains <> ''$limit");
 }
 my ($few, $all, $spilled) = (remains('', 'few'), remains(q{SET work_mem = '64MB';}, 'i'), remains(q{SET work_mem = '64kB';}, 'i % 59900'));
 cmp_ok(abs($few - 0.67), '<', 0.1, "few groups: $few");
 cmp_ok(abs($all - 1.08), '<', 0.15, "as many groups as rows: $all");
 cmp_ok(abs($spilled - 2), '<', 0.3, "groups on disk: $spilled");
+# The Limit computes its number of rows for 0.3 s, before it returns a row. This time must not be
+# extrapolated.
+$node->safe_psql('postgres', 'CREATE FUNCTION slow_limit() RETURNS bigint LANGUAGE sql VOLATILE AS $$SELECT 7 FROM pg_sleep(0.3)$$');
+my $above = remains('SET clocktiming.max_overhead = 100;', 'few', ' LIMIT slow_limit()');
+cmp_ok($above, '<', 1, "a node that has done no work yet: $above");
+cmp_ok($above, '>', 0.3, 'a node that has done no work yet: the others count');
 
 # Calls that suddenly take long are published, although only few calls are timed.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$
