@@ -1869,8 +1869,8 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
 -- statistics_s is the period of the statistics in seconds, or null if clock_impact() has counted
 -- the operations itself.
 CREATE FUNCTION internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, bound text, counted boolean,
-    statistics_s numeric
+    setting text, cpu_percent numeric, most_cpu_percent numeric, active_percent numeric, bound text,
+    counted boolean, statistics_s numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -1902,6 +1902,12 @@ BEGIN
         -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
         IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on' || without_times || ' (idle server: measure under load)';
+        ELSIF counted AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
+            -- the cost is low only because sessions were idle most of the time
+            RETURN 'measure clock_impact(60)';
+        ELSIF counted AND cpu_percent * 100 < active_percent THEN
+            -- sessions were active in less than 1 % of the minute
+            RETURN 'measure under load (idle server)';
         END IF;
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
@@ -1928,7 +1934,7 @@ END
 $body$;
 COMMENT ON FUNCTION
     internal_clock_timing_advice(
-        text, numeric, numeric, text, boolean, numeric) IS
+        text, numeric, numeric, numeric, text, boolean, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 
 
@@ -2032,7 +2038,7 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
                          coalesce(r.statistics ~ 'clock_node_stats', false),
                          CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,

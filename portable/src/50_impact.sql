@@ -98,7 +98,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
                          NULL,
                          CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,

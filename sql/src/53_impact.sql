@@ -100,7 +100,7 @@ BEGIN ATOMIC
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.bound,
+                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
                          coalesce(r.statistics ~ 'clock_node_stats', false),
                          CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,

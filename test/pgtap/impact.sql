@@ -280,8 +280,8 @@ RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
 SELECT cmp_ok(max(length(advice)), '<=', 66,
     'advice has at most 66 characters') FROM clock_impact();
-SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 'estimate',
-                                                  counted, 3599)), '<=', 66,
+SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 20,
+                                                  'estimate', counted, 3599)), '<=', 66,
     'advice on log_analyze has at most 66 characters')
 FROM (VALUES (false), (true)) AS c (counted);
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
@@ -292,15 +292,22 @@ SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
-SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 'estimate', false,
-                                       NULL),
+SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 0, 'estimate',
+                                       false, NULL),
     'unknown, see reason', 'sampled: advice if statements are not counted');
-SELECT is(internal_clock_timing_advice('auto_explain.log_analyze', 0.1, most, 'estimate', counted,
-                                       NULL), advice, 'log_analyze may be on without times')
+SELECT is(internal_clock_timing_advice('auto_explain.log_analyze', 0.1, most, 0.5, 'estimate',
+                                       counted, NULL),
+          advice, 'log_analyze may be on without times')
 FROM (VALUES (0.2, true, 'may be on, log_timing off'),
              (0.2, false, 'may be on, log_timing off (idle server: measure under load)')
      ) AS v (most, counted, advice);
-SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, NULL, false, s), a,
+SELECT is(internal_clock_timing_advice('auto_explain.log_timing', cost, 0.6, active, 'estimate',
+                                       true, statistics_s),
+          advice, 'counted calls: cost of active time')
+FROM (VALUES (0.5, 0.9, 7200, 'may be on'), (0.5, 9, 7200, 'measure clock_impact(60)'),
+             (0.5, 9, NULL, 'may be on'), (0.08, 9, NULL, 'measure under load (idle server)')
+     ) AS v (cost, active, statistics_s, advice);
+SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, false, s), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (89.4, 'may be on (estimate, based on 89 s; try clock_impact(60))'),
              (3599.4, 'may be on (estimate, based on 60 min; try clock_impact(60))'),
