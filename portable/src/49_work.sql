@@ -512,8 +512,8 @@ BEGIN
         ELSIF counted AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
             -- the cost is low only because sessions were idle most of the time
             RETURN 'measure clock_impact(60)';
-        ELSIF counted AND cpu_percent * 100 < active_percent THEN
-            -- sessions were active in less than 1 % of the minute
+        ELSIF counted AND (cpu_percent * 100 < active_percent OR active_percent IS NULL) THEN
+            -- sessions were active in less than 1 % of the period
             RETURN 'measure under load (idle server)';
         END IF;
         RETURN may_be_on;

@@ -305,7 +305,8 @@ SELECT is(internal_clock_timing_advice('auto_explain.log_timing', cost, 0.6, act
                                        true, statistics_s),
           advice, 'counted calls: cost of active time')
 FROM (VALUES (0.5, 0.9, 7200, 'may be on'), (0.5, 9, 7200, 'measure clock_impact(60)'),
-             (0.5, 9, NULL, 'may be on'), (0.08, 9, NULL, 'measure under load (idle server)')
+             (0.5, 9, NULL, 'may be on'), (0.08, 9, NULL, 'measure under load (idle server)'),
+             (0, NULL, NULL, 'measure under load (idle server)')
      ) AS v (cost, active, statistics_s, advice);
 SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, false, s), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
