@@ -1957,7 +1957,7 @@ BEGIN ATOMIC
           FROM clock_plan_stats() p
           JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
                        sum(c.calls)::double precision AS calls
-                FROM clock_node_stats() c
+                FROM clock_node_stats(NULL::integer) c
                 GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
               USING (dbid, userid, queryid, planid)) s;
 END;
