@@ -2372,8 +2372,8 @@ DECLARE
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
-    -- Calls of plan nodes in the executions that the statistics of plans have counted, and the
-    -- upper limit of calls per ms of these executions.  Null if nothing has been counted.
+    -- Calls of plan nodes in the executions that clocktiming.track has counted, and the upper limit
+    -- of their number per ms of execution.  Null if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
     most_calls_per_ms CONSTANT double precision :=
@@ -2633,8 +2633,8 @@ BEGIN
             bound := NULL;
         ELSIF operations = 0
               AND (work <> 'calls of plan nodes' OR coalesce(most_cpu_percent, 0) = 0) THEN
-            -- without operations, the cost is certainly 0; statements that have not ended have
-            -- active time, but their calls are not counted yet
+            -- Without operations, the cost is 0.  But calls of plan nodes are counted only when a
+            -- statement ends, so running statements can have made some.
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -2689,7 +2689,7 @@ BEGIN
         IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
             RETURN 'may be on' || without_times || ' (idle server: measure under load)';
         ELSIF counted AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
-            -- the cost is low only because sessions were idle most of the time
+            -- under more load, the cost can exceed 1 % of a CPU
             RETURN 'measure clock_impact(60)';
         ELSIF counted AND (cpu_percent * 100 < active_percent OR active_percent IS NULL) THEN
             -- sessions were active in less than 1 % of the period

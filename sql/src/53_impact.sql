@@ -2,8 +2,8 @@
 
 \include portable/src/49_work.sql
 
--- Calls and execution time are sums over the same sample of executions.  So the relative margin of
--- a plan's calls is taken to be that of its time.
+-- A plan's calls and its time are sums over the same sample of executions.  So the margin of the
+-- calls is assumed to be the same percentage as that of the time.
 CREATE FUNCTION internal_clock_counted_calls() RETURNS jsonb
 LANGUAGE SQL VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
