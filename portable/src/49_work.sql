@@ -471,13 +471,12 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  counted is whether clocktiming.track has counted
--- the calls of plan nodes, or null in the portable edition, which cannot use this count.
--- statistics_s is the period of the statistics in seconds, or null if clock_impact() has counted
--- the operations itself.
+-- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
+-- seconds, or null if clock_impact() has counted the operations itself.  tracked is whether
+-- clocktiming.track is on, or null in the portable edition, which does not use it.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
     setting text, cpu_percent numeric, most_cpu_percent numeric, active_percent numeric, bound text,
-    counted boolean, statistics_s numeric
+    statistics_s numeric, tracked boolean
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -505,16 +504,14 @@ DECLARE
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
-    IF most_cpu_percent < 1 THEN
-        -- with sample_rate 1 and a call per 10 ns of active time, the cost is below 1 %
-        IF by_auto_explain AND counted IS NOT TRUE AND most_cpu_percent < sample_rate THEN
-            RETURN 'may be on' || without_times || ' (idle server: measure under load)';
-        ELSIF counted AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
+    IF by_auto_explain AND most_cpu_percent IS NOT NULL
+       AND cpu_percent * 100 < coalesce(active_percent, 1e9) THEN
+        -- sessions were active in less than 1 % of the period, or never (null)
+        RETURN 'measure under load (idle server)';
+    ELSIF most_cpu_percent < 1 THEN
+        IF by_auto_explain AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
             -- under more load, the cost can exceed 1 % of a CPU
             RETURN 'measure clock_impact(60)';
-        ELSIF counted AND (cpu_percent * 100 < active_percent OR active_percent IS NULL) THEN
-            -- sessions were active in less than 1 % of the period
-            RETURN 'measure under load (idle server)';
         END IF;
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
@@ -523,8 +520,7 @@ BEGIN
         RETURN format('no: sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       without_times,
-                      CASE WHEN NOT counted AND current_setting('clocktiming.track', true) = 'off'
-                           THEN ' (try clocktiming.track)'
+                      CASE WHEN NOT tracked THEN ' (try clocktiming.track)'
                            WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
@@ -541,5 +537,5 @@ END
 $body$;
 COMMENT ON FUNCTION
     @extschema@.internal_clock_timing_advice(
-        text, numeric, numeric, numeric, text, boolean, numeric) IS
+        text, numeric, numeric, numeric, text, numeric, boolean) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';

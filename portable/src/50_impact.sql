@@ -99,8 +99,8 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
                          r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
-                         NULL,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
+                         NULL)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

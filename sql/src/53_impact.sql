@@ -101,8 +101,8 @@ BEGIN ATOMIC
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
                          r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
-                         coalesce(r.statistics ~ 'clock_node_stats', false),
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
+                         pg_catalog.current_setting('clocktiming.track', true) = 'on')
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,

@@ -207,7 +207,7 @@ RESET max_parallel_workers_per_gather;
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
 -- server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    advice text, advice_of_a_minute text, statistics text DEFAULT 'view');
+    advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, 0.9, NULL,
         'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
@@ -224,9 +224,6 @@ INSERT INTO made_up VALUES
         'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
-    ('auto_explain, idle server', 0.06, 0.9, 'estimate',
-        'may be on (idle server: measure under load)',
-        'may be on (idle server: measure under load)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
         'no: sample_rate <= 0.003 (try clocktiming.track)',
         'no: sample_rate <= 0.003 (try clocktiming.track)'),
@@ -248,12 +245,6 @@ INSERT INTO made_up VALUES
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
-INSERT INTO made_up VALUES
-    ('auto_explain, counted', 5, 6, 'estimate',
-        'no: sample_rate <= 0.1 (try clock_impact(60))', 'no: sample_rate <= 0.1',
-        'clock_node_stats, pg_stat_statements'),
-    ('auto_explain, counted, low', 0.1, 0.2, 'estimate',
-        'may be on (based on 1 s; try clock_impact(60))', 'may be on', 'clock_node_stats');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
@@ -261,7 +252,7 @@ BEGIN
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
             1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, m.statistics, 'reason'::text
+               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
@@ -281,9 +272,9 @@ RESET auto_explain.sample_rate;
 SELECT cmp_ok(max(length(advice)), '<=', 66,
     'advice has at most 66 characters') FROM clock_impact();
 SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 20,
-                                                  'estimate', counted, 3599)), '<=', 66,
+                                                  'estimate', 3599, t)), '<=', 66,
     'advice on log_analyze has at most 66 characters')
-FROM (VALUES (false), (true)) AS c (counted);
+FROM (VALUES (false), (true)) AS t (t);
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -292,23 +283,31 @@ SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
-SELECT is(internal_clock_timing_advice('clocktiming.sampled_timing', 0.01, NULL, 0, 'estimate',
-                                       false, NULL),
-    'unknown, see reason', 'sampled: advice if statements are not counted');
-SELECT is(internal_clock_timing_advice('auto_explain.log_analyze', 0.1, most, 0.5, 'estimate',
-                                       counted, NULL),
-          advice, 'log_analyze may be on without times')
-FROM (VALUES (0.2, true, 'may be on, log_timing off'),
-             (0.2, false, 'may be on, log_timing off (idle server: measure under load)')
-     ) AS v (most, counted, advice);
-SELECT is(internal_clock_timing_advice('auto_explain.log_timing', cost, 0.6, active, 'estimate',
-                                       true, statistics_s),
-          advice, 'counted calls: cost of active time')
-FROM (VALUES (0.5, 0.9, 7200, 'may be on'), (0.5, 9, 7200, 'measure clock_impact(60)'),
-             (0.5, 9, NULL, 'may be on'), (0.08, 9, NULL, 'measure under load (idle server)'),
-             (0, NULL, NULL, 'measure under load (idle server)')
-     ) AS v (cost, active, statistics_s, advice);
-SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, false, s), a,
+SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, t), advice,
+          concat_ws(', ', 'advice', name, t, s, cost, most, active))
+FROM (VALUES
+    (true, 60, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1 (try clock_impact(60))'),
+    (true, NULL, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1'),
+    (false, NULL, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1 (try clocktiming.track)'),
+    -- not counted, because statements are unknown
+    (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
+    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'may be on, log_timing off'),
+    (false, 60, 'auto_explain', 0.1, 0.2, 0.5, 'may be on (based on 60 s; try clock_impact(60))'),
+    -- cost of 1 % of the active time or more: the cost of a CPU depends on the load
+    (true, 7200, 'auto_explain', 0.5, 0.6, 0.9, 'may be on'),
+    (true, 7200, 'auto_explain', 0.5, 0.6, 9, 'measure clock_impact(60)'),
+    (true, NULL, 'auto_explain', 0.5, 0.6, 9, 'may be on'),
+    (true, 7200, 'track_io_timing', 0.5, 0.6, 9, 'may be on'),
+    -- active in 0.9 % of the period, never, and in 0.9 % with an upper bound of 600 %
+    (true, NULL, 'auto_explain', 0.081, 0.6, 9, 'measure under load (idle server)'),
+    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'measure under load (idle server)'),
+    (false, 7200, 'auto_explain', 0.081, 600, 9, 'measure under load (idle server)'),
+    (false, 7200, 'track_io_timing', 0.081, 0.081, 9, 'may be on'),
+    -- unknown operations; no operation
+    (false, NULL, 'auto_explain', NULL, 6, NULL, 'no: sample_rate <= 0.1 (try clocktiming.track)'),
+    (true, NULL, 'auto_explain', 0, 0, 0, 'may be on')
+    ) AS v (t, s, name, cost, most, active, advice);
+SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, s, false), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (89.4, 'may be on (estimate, based on 89 s; try clock_impact(60))'),
              (3599.4, 'may be on (estimate, based on 60 min; try clock_impact(60))'),
