@@ -72,9 +72,9 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m,
-               -- the error consists of the margin and the variation between executions, 5 points
+               -- the error consists of the margin and the variation between calls, 2 points
                LATERAL (SELECT pg_catalog.sqrt(m.margin ^ 2
-                            + CASE WHEN m.share + m.margin > 0.01 THEN 25 ELSE 0 END) AS error) AS v
+                            + CASE WHEN m.share + m.margin > 0.01 THEN 4 ELSE 0 END) AS error) AS v
                ) AS s
     ORDER BY n;
 $body$;

@@ -288,7 +288,7 @@ SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                             share_percent + share_margin_percent AS upper_now,
                             greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
                                 AS lower_now
-                     FROM tree, LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 25 *
+                     FROM tree, LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 4 *
                          (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
                      ) AS limits) AS verdicts
            WHERE coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '')
