@@ -309,10 +309,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
 
-	/*
-	 * "whole" is false for a scrollable cursor, which may be moved again
-	 * after its end
-	 */
+	/* not the whole execution if a scrollable cursor may be moved again */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags &
 							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,

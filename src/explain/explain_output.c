@@ -33,6 +33,9 @@
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
+/* The sum of self times is printed if it differs from the leader's time by this part of the run. */
+#define MUCH_DIFFERENT	0.05
+
 static Markers no_markers = {0};
 
 static bool
@@ -362,16 +365,16 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting: %d processes on %d CPUs "
+			appendStringInfo(&text, ",%sabout %.*f waiting: %d processes on %d CPUs "
 							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
 							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
 		if (preempted_ns > own_ns)
-			appendStringInfo(&text, ",%s%.*f waiting: CPUs used by others", separator, decimals,
-							 (preempted_ns - own_ns) / 1e6);
+			appendStringInfo(&text, ",%s%s%.*f waiting: CPUs used by others", separator,
+							 own_ns > 0 ? "about " : "", decimals, (preempted_ns - own_ns) / 1e6);
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
-		if (processes > 1)
+		if (processes > 1 && fabs(self_ns - executing_ns) >= MUCH_DIFFERENT * run_ns)
 			appendStringInfo(&text, ";%sself times add up to %.*f (mean of processes)",
 							 separator, decimals, self_ns / 1e6);
 	}
