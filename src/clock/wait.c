@@ -16,9 +16,9 @@
 /*
  * A wait ends with a pg_usleep() of LAST_SLEEP_S to 2 * LAST_SLEEP_S, because a latch's timeout has
  * a resolution of only 1 ms.  A longer sleep would delay the response to a signal that arrives just
- * before the sleep.  During a shorter sleep, the CPU caches would keep data that the previous
- * wake-up loaded.  LONGEST_SLEEP_S limits the delay of progress reports.  A wake-up costs about 35
- * us of CPU time.
+ * before the sleep.  After a shorter sleep, the CPU caches would still hold the previous wake-up's
+ * data, so readings would be faster than after a usual wait.  LONGEST_SLEEP_S limits the delay of
+ * progress reports.  A wake-up costs about 35 us of CPU time.
  */
 #define LAST_SLEEP_S	0.01
 #define LONGEST_SLEEP_S 0.1

@@ -45,7 +45,7 @@ typedef struct SamplingClass
 	double		counting;		/* ticks that counting a call adds */
 	double		least;			/* minimum probability, whatever the cost */
 	int64_t		calls;			/* number of calls at the latest batch */
-	double		n;				/* number of timed calls in the history */
+	double		n;				/* number of timed calls; old ones decay */
 	double		mean;			/* mean time of these calls */
 	double		square;			/* sum of squared deviations from mean */
 } SamplingClass;
@@ -63,10 +63,10 @@ extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class
 							  double counting_ticks, bool vary);
 
 /*
- * Adds the times of a class's latest n timed calls.  The caller has subtracted the parts that need
- * no estimate: calls below that were all timed, and the part explained by counts of calls below
- * (see call_series.h).  "calls" is the number of the class's calls so far.  Returns the new gap.
- * Small changes of the gap are suppressed.
+ * Adds the times of a class's latest n timed calls.  The caller has subtracted the time of nodes
+ * below whose calls were all timed, and the time that a regression attributes to the number of
+ * calls of nodes below (call_series.h).  "calls" is the number of the class's calls so far.
+ * Returns the new gap.  Small changes of the gap are suppressed.
  */
 extern int	policy_see_batch(SamplingPolicy *policy, SamplingClass *class,
 							 const double *ticks, int n, int64_t calls, uint64_t now);

@@ -13,7 +13,7 @@ typedef struct PlanNodeInfo
 	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
 	char	   *relation;		/* name; NULL if it scans or modifies none */
-	char	   *line;			/* its line in EXPLAIN without row counts */
+	char	   *line;			/* its line in EXPLAIN, without costs and counts */
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
@@ -43,10 +43,10 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * Markers are numbers that identify nodes in EXPLAIN's output.  They work before PostgreSQL 18,
- * too, which has no hook for nodes. explain_set_markers() sets each node's number of WAL records,
- * which EXPLAIN (WAL) prints, to the node's marker. explain_put_margins() replaces the markers in
- * the output, from position "from", by the lines of explain_put_node().  Text and JSON only.
+ * Markers are numbers that identify nodes in EXPLAIN's output.  They do not need the hook for
+ * nodes, which PostgreSQL 18 introduced.  explain_set_markers() sets each node's number of WAL
+ * records, which EXPLAIN (WAL) prints, to the node's marker.  explain_put_margins() replaces the
+ * markers in the output, from "from" on, by the lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {
@@ -68,9 +68,9 @@ extern char *explain_note(const NodeEstimate *node, bool with_processes);
 extern double explain_wait_for_own_ns(const PlanEstimate *plan);
 
 /*
- * Returns the duration of the run as text.  Appends the parts of the duration if the query waited
- * long for a CPU, and the time of rare long calls if it is large, each after the separator.  With
- * only_disturbed, returns NULL if nothing is appended.
+ * Returns the duration of the run as text.  If the query waited long for a CPU, appends the times
+ * of executing and of each kind of wait.  If rare long calls took much time, appends their time.
+ * Puts the separator before each time.  With only_disturbed, returns NULL if nothing is appended.
  */
 extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
 

@@ -31,11 +31,11 @@ PG_FUNCTION_INFO_V1(clock_survey);
 #define TICK_NS			1.1e9
 
 /*
- * Size, in ns, from which a step may be caused by timer interrupts, at most 1000 per second.  The
- * scheduler also acts at these interrupts.  Therefore a process that is off the CPU during two
- * interrupts observes two steps as one, possibly each time.  A step of this size counts only if
- * ATTENDED_SHARE, below, confirms it.  Shorter steps need no confirmation, because enough of them
- * are observed correctly.
+ * Size, in ns, from which a step may be caused by timer interrupts, at most 1000 per second.  A
+ * process that is off the CPU during two interrupts observes two steps as one.  The scheduler acts
+ * at the same interrupts, so all observed steps may be double steps.  A step of this size counts
+ * only if ATTENDED_SHARE, below, confirms it.  Shorter steps need no confirmation, because enough
+ * of them are observed correctly.
  */
 #define TIMER_STEP_NS	500000.0
 
@@ -69,13 +69,13 @@ typedef struct StepWatch
 
 /*
  * Returns the clock's advance since the previous reading, in ns.  Remembers an advance of at least
- * least_ns as a step, if ATTENDED_SHARE confirms it.  after_ns is a time before both readings.
+ * least_ns as a step, if ATTENDED_SHARE confirms it.  before_ns is a time before both readings.
  */
 static double
-check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
+check_for_step(StepWatch *watch, uint64 reading, uint64 before_ns, double least_ns)
 {
 	double		step_ns = 0;
-	double		passed_ns = (double) (reference_ns() - after_ns);
+	double		passed_ns = (double) (reference_ns() - before_ns);
 
 	if (watch->has_reading && (int64) (reading - watch->reading) > 0)
 		step_ns = (reading - watch->reading) * 1e9 / watch->run->frequency_hz;

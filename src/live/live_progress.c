@@ -425,7 +425,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		const NodeProgress *p = &walk.nodes[i];
 		double		work = p->work - p->first_work;
 		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
-		bool		has_rate = self_ns > 0 && work > 0; /* if not, it has only started */
+		bool		has_rate = self_ns > 0 && work > 0; /* else it has hardly begun */
 		double		prior = has_rate ? PRIOR_WEIGHT * (1 - p->work) : 1;
 		double		ns = p->work >= 1 ? self_ns :
 			(has_rate * self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);

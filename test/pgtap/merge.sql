@@ -81,9 +81,9 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
               pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
           'merging in two steps has the same result as in one step');
 
--- A parallel merge has the same result as a serial one. All numbers are multiples of a power of 2,
--- so that sums do not depend on the order of the summands. Only the margin of the mean is computed
--- by a square root, so its last digits are omitted.
+-- A parallel merge has the same result as a serial one.
+
+-- Returns a sample as text, without the last digits of mean_margin_ns, which is a square root.
 CREATE FUNCTION pg_temp.text_of(sample clock_sample) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
     SELECT regexp_replace(sample::text, '("mean_margin_ns": \d\.\d{12})\d*', '\1');
@@ -112,6 +112,8 @@ BEGIN
     PERFORM set_config('parallel_leader_participation', 'on', true);
 END;
 $$;
+-- Returns a sample whose numbers are multiples of a power of 2, so that sums do not depend on the
+-- order of the summands.
 CREATE FUNCTION pg_temp.made(i integer, distinct_ticks integer, spread bigint) RETURNS clock_sample
     LANGUAGE sql AS $$
     SELECT (clock_measure('system', 0.001)::jsonb || jsonb_build_object('started_at',

@@ -19,7 +19,7 @@ WHERE a.attrelid IN ('clock_plan_stats'::regclass, 'clock_node_stats'::regclass,
     'clock_node_snapshots'::regclass) AND a.attnum > 0
 ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
 
--- sums of the times 1 to 5 ms, and of 4, 6, 8 and 10 ms, each of weight 1: Welch's p is 0.0442
+-- Returns the sums that the statistics of plans keep, for these times, each of the same weight.
 CREATE FUNCTION pg_temp.sums(ms double precision[], weight double precision DEFAULT 1) RETURNS
     double precision[]
 LANGUAGE sql AS $$
@@ -37,6 +37,7 @@ LANGUAGE sql AS $$
            round(c.difference_margin_ms::numeric, 4), round(p_value::numeric, 4)
     FROM internal_clock_compare_sums(a, b, continues, confidence) c
 $$;
+-- p of Welch's test is 0.0442
 SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{4,6,8,10}'), false);
 SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{1,2,3,4,5,4,6,8,10}'),
     true);

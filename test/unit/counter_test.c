@@ -95,7 +95,7 @@ judged(const char *source, double counter_ns, double system_ns, const char *why)
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
 	   "kernel \"%s\", %.0f and %.0f ns: %s", source, counter_ns, system_ns, reason ? reason : "trusted");
 	evidence.why_not = "it cannot be read";
-	ok(arm_counter_judge(&evidence) == evidence.why_not, "the reason why a counter cannot be read precedes");
+	ok(arm_counter_judge(&evidence) == evidence.why_not, "a counter that cannot be read is refused for that reason");
 }
 
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)

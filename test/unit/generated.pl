@@ -57,7 +57,7 @@ foreach my $file (sort glob('portable/src/*.sql'))
 }
 is("@foreign", '', 'the portable edition creates only functions and procedures named clock_ or internal_clock_');
 is("@or_replace", '', 'the sources of the portable edition have no OR REPLACE');
-is("@tag", '', 'it has no dollar quotes with the tags of the frame or of pg_tle');
+is("@tag", '', 'the sources of the portable edition have no dollar quotes with the tags of portable/frame/ or of pg_tle');
 
 my $plain = text('portable/clocktiming.sql');
 ok($plain =~ /\A(?:--.*\n)*DO LANGUAGE plpgsql (\$\w+\$)(?:(?!\1).|\n)*\1;\n\z/, 'the plain file is one statement');
