@@ -497,6 +497,14 @@ plan_estimate(PlanEstimate *plan)
 	int			n = link_nodes(plan);
 
 	add_records(plan);
+	for (int i = 0; i < n; i++)
+	{
+		NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];
+
+		/* means below a Gather are over all processes, also those that did not execute the node */
+		if (within_parent(plan, node))
+			node->processes = (int) fmax(node->processes, plan->nodes[node->parent].processes);
+	}
 	take_off_costs(plan, n);
 	for (int i = 0; i < n; i++)
 	{

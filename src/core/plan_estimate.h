@@ -71,7 +71,7 @@ typedef struct NodeEstimate
 	double		triggers_ns;	/* cost of timing triggers during its calls */
 
 	/* output: sums over all processes */
-	int			processes;		/* number of processes that executed it */
+	int			processes;		/* that executed it; below a Gather, all */
 	int64_t		calls;
 	int64_t		timed;			/* number of timed calls */
 	double		rows;

@@ -81,6 +81,21 @@ new_running(LiveImage *image)
 	return running;
 }
 
+/* Below a Gather, shares are of the time of all processes, also those that did not run the node. */
+static void
+share_of_parents(Running *running)
+{
+	for (int i = 1; i < live_shown(&running->image->header); i++)
+	{
+		int			parent = live_node(running->image, i)->parent;
+		int			tag = live_node(running->image, parent)->tag;
+
+		if (!live_node(running->image, i)->is_subplan && running->processes[i] > 0 &&
+			tag != T_Gather && tag != T_GatherMerge)
+			running->share_ns[i] = Max(running->share_ns[i], running->share_ns[parent]);
+	}
+}
+
 /* Returns the visible executions, with workers' counters added to their leaders'. */
 static List *
 running_executions(void)
@@ -114,6 +129,8 @@ running_executions(void)
 		if (leader != NULL)
 			add_worker(leader, worker);
 	}
+	foreach(cell, executions)
+		share_of_parents(lfirst(cell));
 	return executions;
 }
 

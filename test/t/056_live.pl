@@ -70,6 +70,12 @@ while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
 	like(query("SELECT node_type, state $rows AND busiest"), qr/^ +(?:Parallel Seq Scan|Partial Aggregate)\|running$/, 'the busiest node is not Gather');
 	is(query("SELECT bool_or(share_percent IS NOT NULL) FILTER (WHERE node_type ~ 'Gather'), round(sum(share_percent)) $rows"), 'f|100', 'shares without that of Gather');
 });
+# Each scan is executed by one worker. Its share is of the time of both.
+$session->query(q{SET min_parallel_table_scan_size = '1GB'});
+while_waiting('SELECT count(*) FROM (SELECT i FROM big WHERE hold(i, 50000) > 0 UNION ALL SELECT i FROM big WHERE hold(i, 50000) > 0) s', sub {
+	is(query("SELECT count(*), max(abs(share - self)) < 0.01 FROM (SELECT share_percent / sum(share_percent) OVER () AS share, self_ms / sum(self_ms) OVER () AS self $rows AND depth >= 2) s"),
+		'6|t', 'shares of nodes that only one worker executes') or diag query("SELECT string_agg(concat_ws(' ', node_type, loops, self_ms, share_percent), E'\n' ORDER BY node) $rows");
+});
 is(query("SELECT count(*) $rows"), 0, 'no rows of parallel queries remain');
 $session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
 

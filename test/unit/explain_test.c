@@ -1183,6 +1183,36 @@ test_shared(void)
 	free_plan(&plan);
 }
 
+/* Tests a Parallel Append of scans each of which only one process executes. */
+static void
+test_whole_scans(void)
+{
+	/* Nodes: 0 Gather, 1 Append, 2 and 3 Scan */
+	PlanEstimate plan = new_plan(4, 2, &no_cost);
+	double		percent = 0;
+
+	plan.nodes[0].gathers = true;
+	plan.nodes[3].parent = 1;
+	plan.nodes[0].leader.total_ns = 100000;
+	plan.nodes[1].leader.total_ns = 3000;
+	for (int i = 2; i < 4; i++)
+	{
+		plan.nodes[i].leader = (NodeRecord) {.loops = 0};
+		plan.nodes[i].workers[i - 2] = (NodeRecord)
+		{.loops = 1,.calls = 9,.timed = 9,.total_ns = 90000};
+		plan.nodes[1].workers[i - 2] = (NodeRecord)
+		{.loops = 1,.calls = 9,.timed = 9,.total_ns = 93000};
+	}
+	plan.run_ns = 100000;
+	plan.slept_ns = 97000;
+	plan_estimate(&plan);
+	for (int i = 0; i < 4; i++)
+		percent += plan.nodes[i].share_percent;
+	ok(plan.nodes[2].processes == 3 && plan.nodes[3].processes == 3, "whole scans: their means are over all processes");
+	ok(near(percent, 100, 1e-6), "whole scans: shares add up to 100 %%: %.3f", percent);
+	free_plan(&plan);
+}
+
 /* Tests a plan with workers: an Aggregate above Gather, and below it a join with an InitPlan. */
 static void
 test_workers(void)
@@ -1847,6 +1877,7 @@ main(void)
 	test_truth();
 	test_shared();
 	test_workers();
+	test_whole_scans();
 	test_one_condition();
 	test_nearest();
 	test_far();
