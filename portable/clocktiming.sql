@@ -1981,8 +1981,8 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END), ' ms (',
-                        CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
-                             THEN 'leader, ' END, 'waits included)') END,
+                        nullif(pg_catalog.max((x ->> 'processes')::integer) OVER (), 1)
+                            || ' processes, ', 'waits included)') END,
                -- A node may take the most time if the upper limit of its share is not below the
                -- lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
@@ -2668,6 +2668,8 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
+    -- share of the period in which sessions are active, below which the cost under load is unknown
+    idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     without_times CONSTANT text :=
         CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
     -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
@@ -2684,14 +2686,10 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF by_auto_explain AND most_cpu_percent IS NOT NULL
-       AND cpu_percent * 100 < coalesce(active_percent, 1e9) THEN
-        -- sessions were active in less than 1 % of the period, or never (null)
-        RETURN 'measure under load (idle server)';
+       AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
+        -- active_percent is null if sessions were never active
+        RETURN 'measure under load (mostly idle server)';
     ELSIF most_cpu_percent < 1 THEN
-        IF by_auto_explain AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
-            -- under more load, the cost can exceed 1 % of a CPU
-            RETURN 'measure clock_impact(60)';
-        END IF;
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit

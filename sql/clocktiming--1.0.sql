@@ -1882,6 +1882,8 @@ DECLARE
             AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND cpu_percent < 1
         OR bound = 'at most' AND cpu_percent >= 1, false);
+    -- share of the period in which sessions are active, below which the cost under load is unknown
+    idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     without_times CONSTANT text :=
         CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
     -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
@@ -1898,14 +1900,10 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF by_auto_explain AND most_cpu_percent IS NOT NULL
-       AND cpu_percent * 100 < coalesce(active_percent, 1e9) THEN
-        -- sessions were active in less than 1 % of the period, or never (null)
-        RETURN 'measure under load (idle server)';
+       AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
+        -- active_percent is null if sessions were never active
+        RETURN 'measure under load (mostly idle server)';
     ELSIF most_cpu_percent < 1 THEN
-        IF by_auto_explain AND active_percent >= 1 AND statistics_s IS NOT NULL THEN
-            -- under more load, the cost can exceed 1 % of a CPU
-            RETURN 'measure clock_impact(60)';
-        END IF;
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit

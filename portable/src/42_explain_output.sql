@@ -32,8 +32,8 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END), ' ms (',
-                        CASE WHEN pg_catalog.max((x ->> 'processes')::float8) OVER () > 1
-                             THEN 'leader, ' END, 'waits included)') END,
+                        nullif(pg_catalog.max((x ->> 'processes')::integer) OVER (), 1)
+                            || ' processes, ', 'waits included)') END,
                -- A node may take the most time if the upper limit of its share is not below the
                -- lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower

@@ -55,8 +55,7 @@ typedef struct ExecutionSampler
 													 * execution and returns
 													 * true */
 	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
-	double		max_overhead;	/* limit of an execution's overhead, in
-								 * percent */
+	double		max_overhead;	/* limit of the overhead, in percent */
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

@@ -17,10 +17,8 @@ typedef struct ExplainAtWork
 	const char *text;			/* text of the statement */
 	MemoryContext context;		/* context in which EXPLAIN executes its plans */
 	ExplainState *es;			/* NULL: not yet known */
-	QueryDesc  *desc;			/* plan that is being executed and printed;
-								 * NULL: none */
-	SampledRun *run;			/* timing of "desc", after its execution; or
-								 * NULL */
+	QueryDesc  *desc;			/* plan being executed and printed, or NULL */
+	SampledRun *run;			/* timing of "desc" after its end; or NULL */
 	ExplainOption *option;		/* NULL: no option of clocktiming was given */
 	Markers		markers;		/* before 18: numbers that mark the nodes */
 	int			marked_from;	/* position in the output from which

@@ -33,9 +33,6 @@
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
-/* The sum of self times is printed if it differs from the leader's time by this part of the run. */
-#define MUCH_DIFFERENT	0.05
-
 static Markers no_markers = {0};
 
 static bool
@@ -315,18 +312,20 @@ percent_of_run(const PlanEstimate *plan, double ns)
 double
 explain_wait_for_own_ns(const PlanEstimate *plan)
 {
-	double		executing_ns = plan->run_ns - plan->preempted_ns;
+	double		own_ns = plan->run_ns - plan->preempted_ns;	/* executing */
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
 
 	for (int i = 0; i < plan->nnodes; i++)
 	{
-		executing_ns -= plan->nodes[i].waited_ns;
+		own_ns -= plan->nodes[i].waited_ns;
 		processes = Max(processes, plan->nodes[i].processes);
 	}
 	if (processes <= cpus || cpus == 0)
 		return 0;
-	return Min(Max(executing_ns, 0) * (processes - cpus) / cpus, plan->preempted_ns);
+	own_ns = Max(own_ns, 0) * (processes - cpus) / cpus;
+	return percent_of_run(plan, plan->preempted_ns - own_ns) < MUCH_PREEMPTED ?
+		plan->preempted_ns : own_ns;
 }
 
 char *
@@ -336,13 +335,14 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
 	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
-	double		preempted_ns = rint(plan->preempted_ns / unit_ns) * unit_ns;
+	double		mean_ns = plan->overhead_ns;	/* executing, mean process */
+	double		own_ns = rint(explain_wait_for_own_ns(plan) / unit_ns) * unit_ns;
+	double		others_ns = rint(plan->preempted_ns / unit_ns) * unit_ns - own_ns;
 	double		waited_ns = 0;
-	double		self_ns = 0;
 	double		executing_ns;
-	double		own_ns;
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
+	bool		unequal;
 	bool		waited = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
 	bool		rare = plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS);
 	StringInfoData text;
@@ -353,12 +353,20 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		waited_ns += plan->nodes[i].waited_ns;
 		if (plan->nodes[i].kind != NODE_UNTIMED)
-			self_ns += plan->nodes[i].self_ns / Max(plan->nodes[i].processes, 1);
+			mean_ns += plan->nodes[i].self_ns / Max(plan->nodes[i].processes, 1);
 		processes = Max(processes, plan->nodes[i].processes);
 	}
+	mean_ns = rint(mean_ns / unit_ns) * unit_ns;
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
-	executing_ns = Max(run_ns - preempted_ns - waited_ns, 0);
-	own_ns = Min(rint(explain_wait_for_own_ns(plan) / unit_ns) * unit_ns, preempted_ns);
+	executing_ns = Max(run_ns - own_ns - others_ns - waited_ns, 0);
+	unequal = percent_of_run(plan, fabs(executing_ns - mean_ns)) >= MUCH_PREEMPTED;
+	if (own_ns > 0 && !unequal)
+		executing_ns = mean_ns;
+	/* one of the waits makes the parts add up */
+	if (own_ns > 0 && others_ns <= 0)
+		own_ns = run_ns - executing_ns - waited_ns;
+	else
+		others_ns = run_ns - executing_ns - waited_ns - own_ns;
 	initStringInfo(&text);
 	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
 	if (waited)
@@ -368,15 +376,15 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 			appendStringInfo(&text, ",%sabout %.*f waiting: %d processes on %d CPUs "
 							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
 							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
-		if (preempted_ns > own_ns)
+		if (others_ns > 0)
 			appendStringInfo(&text, ",%s%s%.*f waiting: CPUs used by others", separator,
-							 own_ns > 0 ? "about " : "", decimals, (preempted_ns - own_ns) / 1e6);
+							 own_ns > 0 ? "about " : "", decimals, others_ns / 1e6);
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
-		if (processes > 1 && fabs(self_ns - executing_ns) >= MUCH_DIFFERENT * run_ns)
+		if (processes > 1 && unequal)
 			appendStringInfo(&text, ";%sself times add up to %.*f (mean of processes)",
-							 separator, decimals, self_ns / 1e6);
+							 separator, decimals, (mean_ns - plan->overhead_ns) / 1e6);
 	}
 	if (rare)
 		appendStringInfo(&text, ";%s%.1f ms in a few long calls, or in gaps between timed calls",

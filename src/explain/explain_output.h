@@ -31,8 +31,7 @@ typedef struct TimedPlan
 	int			sampling;		/* sampling interval; 0: no sampling */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
-	double		plain_ms;		/* duration without counting and timing; NaN
-								 * if not measured */
+	double		plain_ms;		/* duration of a plain run; NaN: unknown */
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
@@ -63,7 +62,8 @@ extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
  * Estimates the part of the leader's wait for a CPU that the plan's own processes caused, because
- * there were more of them than CPUs.  Assumes that no process ever slept.
+ * there were more of them than CPUs.  Assumes that no process ever slept.  If less than
+ * MUCH_PREEMPTED remains for other processes, returns the whole wait.
  */
 extern double explain_wait_for_own_ns(const PlanEstimate *plan);
 

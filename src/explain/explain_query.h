@@ -33,8 +33,7 @@ typedef struct ExplainedQuery
 	/* output */
 	PlanEstimate *plan;
 	double	   *removed_ns;		/* timing cost subtracted per node; or NULL */
-	double		plain_ms;		/* duration without counting and timing; or
-								 * NaN */
+	double		plain_ms;		/* duration of a plain run; NaN: unknown */
 
 	/* state of the execution */
 	SampledRun	run;

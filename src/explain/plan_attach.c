@@ -417,10 +417,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/*
-	 * workers inherit es_instrument; in workers, too, wrappers time the
-	 * nodes, so the server must only count rows
-	 */
+	/* workers inherit it: there, too, wrappers time, and the server counts */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
 			INSTRUMENT_ROWS;

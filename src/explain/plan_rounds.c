@@ -283,10 +283,7 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	int			nmodes = rounds->nmodes;
 	bool		backwards = (round / nmodes) % 2 == 1;
 
-	/*
-	 * each round begins with another mode; after every nmodes rounds, the
-	 * order is reversed
-	 */
+	/* rounds begin with each mode in turn, then again in reverse order */
 	for (int turn = 0; turn < nmodes; turn++)
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;

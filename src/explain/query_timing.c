@@ -83,10 +83,7 @@ query_timing_start(QueryTiming *query)
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
 
-	/*
-	 * the run includes the time to ask the kernel for CPU usage, at the start
-	 * and at the end
-	 */
+	/* the run includes both requests for the CPU usage */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);

@@ -92,8 +92,7 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	int64		timed_at;		/* "calls" of NodeTiming at the latest timed
-								 * call */
+	int64		timed_at;		/* "calls" at the latest timed call */
 	int64		timed_first;	/* first_calls of NodeTiming at that call */
 	uint64		timed_start;	/* that call's start, by a clock that includes
 								 * long gaps */

@@ -19,10 +19,11 @@ PG_FUNCTION_INFO_V1(clock_explain_text);
 PG_FUNCTION_INFO_V1(clock_explain_json);
 
 /*
- * Standard deviation of a share between executions, in percentage points: the median of 223 nodes
- * ("Variation between executions" in doc/benchmarks.md).
+ * Variation of a share between executions, in percentage points, on an idle server ("Variation
+ * between executions" in doc/benchmarks.md) and under load ("On a busy server" in doc/howto.md).
  */
-#define VARIATION_PERCENT	5
+#define VARIATION_PERCENT		5
+#define LOADED_VARIATION_PERCENT	10
 
 typedef struct Explained
 {
@@ -129,8 +130,10 @@ limit_of_share(const NodeEstimate *node, int sign, double variation)
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	static const double variations[] = {0, VARIATION_PERCENT};	/* of this run, of any run */
-	bool		may_be[2];
+	bool		loaded = plan->preempted_ns - explain_wait_for_own_ns(plan) >=
+		MUCH_PREEMPTED / 100.0 * plan->run_ns;
+	double		variations[] = {0, loaded ? LOADED_VARIATION_PERCENT : VARIATION_PERCENT};
+	bool		may_be[2];		/* in this run, in any run */
 	int			n[2] = {0, 0};
 
 	for (int v = 0; v < 2; v++)
@@ -146,9 +149,7 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 	if (plan->nnodes < 2 || !may_be[1])
 		return NULL;
 	if (n[1] == 1)
-		return plan->preempted_ns - explain_wait_for_own_ns(plan) <
-			MUCH_PREEMPTED / 100.0 * plan->run_ns ?
-			"takes the most time" : "takes the most time under this load";
+		return "takes the most time";
 	if (n[0] != 1)
 		return "may take the most time";
 	return may_be[0] ? "took the most time this time" : "may take the most time another time";

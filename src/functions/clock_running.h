@@ -5,8 +5,7 @@
 typedef struct LongestRunning
 {
 	double		seconds;		/* time since the statement's start */
-	const char *node_type;		/* type of the innermost active node; "" if
-								 * unknown */
+	const char *node_type;		/* innermost active node; "" if unknown */
 } LongestRunning;
 
 /*

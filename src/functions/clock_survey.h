@@ -12,8 +12,7 @@ typedef struct SurveyedClock
 	ClockReference reference;
 
 	/* output; if why_not is not NULL, the other members are not set */
-	const char *why_not;		/* reason why the clock cannot be read, or
-								 * NULL */
+	const char *why_not;		/* why it cannot be read, or NULL */
 	ReadingCost cost;
 	const char *read_by;		/* instruction, vDSO or system call; NULL if
 								 * not known */

@@ -293,16 +293,15 @@ FROM (VALUES
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
     (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'may be on, log_timing off'),
     (false, 60, 'auto_explain', 0.1, 0.2, 0.5, 'may be on (based on 60 s; try clock_impact(60))'),
-    -- cost of 1 % of the active time or more: the cost of a CPU depends on the load
-    (true, 7200, 'auto_explain', 0.5, 0.6, 0.9, 'may be on'),
-    (true, 7200, 'auto_explain', 0.5, 0.6, 9, 'measure clock_impact(60)'),
-    (true, NULL, 'auto_explain', 0.5, 0.6, 9, 'may be on'),
-    (true, 7200, 'track_io_timing', 0.5, 0.6, 9, 'may be on'),
-    -- active in 0.9 % of the period, never, and in 0.9 % with an upper bound of 600 %
-    (true, NULL, 'auto_explain', 0.081, 0.6, 9, 'measure under load (idle server)'),
-    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'measure under load (idle server)'),
-    (false, 7200, 'auto_explain', 0.081, 600, 9, 'measure under load (idle server)'),
-    (false, 7200, 'track_io_timing', 0.081, 0.081, 9, 'may be on'),
+    -- active in 9 and 11 % of the period of the statistics
+    (true, 7200, 'auto_explain', 0.45, 0.6, 5, 'measure under load (mostly idle server)'),
+    (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'may be on'),
+    (true, 7200, 'track_io_timing', 0.45, 0.6, 5, 'may be on'),
+    (false, 7200, 'auto_explain', 0.45, 600, 5, 'measure under load (mostly idle server)'),
+    -- active in 1.1, 0.9 and 0 % of the observed time
+    (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'may be on'),
+    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'measure under load (mostly idle server)'),
+    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'measure under load (mostly idle server)'),
     -- unknown operations; no operation
     (false, NULL, 'auto_explain', NULL, 6, NULL, 'no: sample_rate <= 0.1 (try clocktiming.track)'),
     (true, NULL, 'auto_explain', 0, 0, 0, 'may be on')
