@@ -32,8 +32,9 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END), ' ms (',
-                        nullif(pg_catalog.max((x ->> 'processes')::integer) OVER (), 1)
-                            || ' processes, ', 'waits included)') END,
+                        'waits included',
+                        ', ' || nullif(pg_catalog.max((x ->> 'processes')::integer) OVER (), 1)
+                            || ' processes need as many CPUs', ')') END,
                -- A node may take the most time if the upper limit of its share is not below the
                -- lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
@@ -46,7 +47,7 @@ AS $body$
                               THEN 'may take the most time'
                               WHEN s.upper_this_time >= s.lower_this_time
                               THEN 'took the most time this time'
-                              ELSE 'may take the most time another time' END
+                              ELSE 'may take the most time another time (+/- 2)' END
                END,
                -- Shows the number of processes only for the topmost node below a Gather.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)

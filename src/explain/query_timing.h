@@ -109,8 +109,7 @@ typedef struct NodeSamples
 	 * untimed call of this node, or elsewhere.
 	 */
 	double		long_ticks;		/* certain gaps */
-	double		long_first_ticks;	/* part of long_ticks in first calls of
-									 * loops */
+	double		long_first_ticks;	/* those in first calls of loops */
 	double		hidden_ticks;	/* hidden gaps */
 	double		hidden_prior_ticks; /* hidden_ticks times the probability that
 									 * this node caused the gap */

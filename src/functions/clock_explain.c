@@ -152,7 +152,8 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 		return "takes the most time";
 	if (n[0] != 1)
 		return "may take the most time";
-	return may_be[0] ? "took the most time this time" : "may take the most time another time";
+	return may_be[0] ? "took the most time this time" :
+		psprintf("may take the most time another time (+/- %.0f)", variations[1]);
 }
 
 /*

@@ -470,8 +470,8 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 -- plan, preempted_ms also contains the waits of the plan's processes for each other.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                SELECT node FROM (
-                   SELECT node, coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '')
-                              AS verdict,
+                   SELECT points, node,
+                          coalesce(substring(note FROM '^[a-z ]+ most time[^,]*'), '') AS verdict,
                           coalesce(upper >= lower, false) AS may, count(*) OVER a AS nodes,
                           count(*) FILTER (WHERE upper >= lower) OVER a AS rivals,
                           upper_now >= lower_now AS may_now,
@@ -499,7 +499,8 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                         WHEN rivals = 1 THEN 'takes the most time'
                         WHEN rivals_now > 1 THEN 'may take the most time'
                         WHEN may_now THEN 'took the most time this time'
-                        ELSE 'may take the most time another time' END)) AS wrong), NULL,
+                        ELSE format('may take the most time another time (+/- %s)', points)
+                   END)) AS wrong), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 

@@ -31,7 +31,7 @@ RETURNS TABLE (node integer, depth integer, line text, node_type text, relation 
     -- "others" names the other columns whose values are not NULL and have the right sign
     SELECT node, depth, line, node_type, relation, loops, rows, calls,
         nullif(regexp_replace(regexp_replace(regexp_replace(note, '( \(leader\))?[:;]\n.*$', ''),
-        '[-+]?[0-9.]+ ms', 'N ms'), '^[a-z ]+ the most time[a-z ]*(, )?', ''), ''),
+        '[-+]?[0-9.]+ ms', 'N ms'), '^[a-z ]+ the most time[^,]*(, )?', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- the method isolate may return negative self times

@@ -116,11 +116,11 @@ SKIP:
 	exec('taskset', '-c', $cpu, $^X, '-e', 'alarm 300; 1 while 1') if !$neighbour;
 	system_log('taskset', '-c', '-p', $cpu, $pid);
 	my $notes = $session->query(q{
-		SELECT count(*), max(preempted_ms) > max(run_ms) / 10, bool_and(coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '')
+		SELECT count(*), max(preempted_ms) > max(run_ms) / 10, bool_and(coalesce(substring(note FROM '^[a-z ]+ most time[^,]*'), '')
 				= CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes the most time'
 					WHEN rivals_now > 1 THEN 'may take the most time'
 					WHEN may_now THEN 'took the most time this time'
-					ELSE 'may take the most time another time' END) FILTER (WHERE node > 0)
+					ELSE 'may take the most time another time (+/- 10)' END) FILTER (WHERE node > 0)
 		FROM (SELECT *, share_percent + error >= low AS may, count(*) FILTER (WHERE share_percent + error >= low) OVER () AS rivals,
 				share_percent + margin >= low_now AS may_now, count(*) FILTER (WHERE share_percent + margin >= low_now) OVER () AS rivals_now
 			FROM (SELECT *, greatest(max(share_percent - error) OVER (), 0.0001) AS low,
