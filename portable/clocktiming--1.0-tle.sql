@@ -1921,23 +1921,21 @@ AS $body$
                     THEN pg_catalog.concat(
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
-                                              ELSE 0 END), ' ms (',
-                        'waits included',
-                        ', ' || nullif(pg_catalog.max((x ->> 'processes')::integer) OVER (), 1)
-                            || ' processes need as many CPUs', ')') END,
-               -- A node may take the most time if the upper limit of its share is not below the
-               -- lower limit of any other node's share.
+                                              ELSE 0 END),
+                        ' ms (waits included)',
+                        CASE WHEN s.processes > 1
+                             THEN pg_catalog.format(
+                                 E', %s processes (with fewer CPUs,\n'
+                                 '  try max_parallel_workers_per_gather = %s)',
+                                 s.processes, s.processes - 2)
+                        END) END,
+               -- A node may have taken the most time if the upper limit of its share is not below
+               -- the lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
                     THEN CASE WHEN pg_catalog.count(*) FILTER (WHERE s.upper >= s.lower)
                                    OVER () = 1
-                              THEN 'takes the most time'
-                              WHEN pg_catalog.count(*)
-                                       FILTER (WHERE s.upper_this_time >= s.lower_this_time)
-                                       OVER () <> 1
-                              THEN 'may take the most time'
-                              WHEN s.upper_this_time >= s.lower_this_time
-                              THEN 'took the most time this time'
-                              ELSE 'may take the most time another time (+/- 2)' END
+                              THEN 'took the most time'
+                              ELSE 'may have taken the most time' END
                END,
                -- Shows the number of processes only for the topmost node below a Gather.
                CASE WHEN x ->> 'processes' = pg_catalog.lag(x ->> 'processes') OVER (ORDER BY n)
@@ -1950,23 +1948,18 @@ AS $body$
            CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
-    FROM (SELECT e, x, t.i - 1 AS n, m.share + v.error AS upper,
-                 m.share + m.margin AS upper_this_time,
-                 greatest(pg_catalog.max(m.share - m.margin) OVER (), 1e-4) AS lower_this_time,
+    FROM (SELECT e, x, t.i - 1 AS n, m.share + m.margin AS upper,
+                 pg_catalog.max((x ->> 'processes')::integer) OVER () AS processes,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
-                 -- not get the note "may take the most time".
-                 greatest(pg_catalog.max(m.share - v.error) OVER (), 1e-4) AS lower
+                 -- not get the note "may have taken the most time".
+                 greatest(pg_catalog.max(m.share - m.margin) OVER (), 1e-4) AS lower
           FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL,
                    pg_catalog.current_setting('search_path')) AS e,
                -- row 0 describes the run of the whole query
                pg_catalog.jsonb_array_elements('[{"line": "Query"}]' || (e -> 'nodes'))
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
-                               (x ->> 'share_margin_percent')::float8 AS margin) AS m,
-               -- the error consists of the margin and the variation between calls, 2 points
-               LATERAL (SELECT pg_catalog.sqrt(m.margin ^ 2
-                            + CASE WHEN m.share + m.margin > 0.01 THEN 4 ELSE 0 END) AS error) AS v
-               ) AS s
+                               (x ->> 'share_margin_percent')::float8 AS margin) AS m) AS s
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS

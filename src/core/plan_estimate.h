@@ -71,7 +71,8 @@ typedef struct NodeEstimate
 	double		triggers_ns;	/* cost of timing triggers during its calls */
 
 	/* output: sums over all processes */
-	int			processes;		/* that executed it; below a Gather, all */
+	int			processes;		/* number of processes that executed it;
+								 * below a Gather, all that executed one */
 	int64_t		calls;
 	int64_t		timed;			/* number of timed calls */
 	double		rows;

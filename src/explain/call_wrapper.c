@@ -400,7 +400,10 @@ due_call(PlanState *node)
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
 
-	/* resumed_call() or live_publish.c has set next_due to 0 */
+	/*
+	 * resumed_call() or live_publish.c has set next_due to 0, so that
+	 * due_call() handles this call
+	 */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;

@@ -166,7 +166,10 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	uint64		start_ns;
 	TimedExecution *execution;
 
-	/* few calls: the server's timers cost less than 50 us to set up sampling */
+	/*
+	 * for few calls, the server's timers are exact and cost less than the 50
+	 * us to set up sampling
+	 */
 	if (replaced && !explained &&
 		plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
 	{

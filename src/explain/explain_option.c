@@ -104,7 +104,10 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		return;
 	}
 
-	/* off by default: counting buffers at each call costs as much as timing */
+	/*
+	 * With these options, BUFFERS is off by default, as counting buffers at
+	 * each call costs as much as timing.
+	 */
 	foreach(cell, options)
 		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
 	if (!buffers_given)

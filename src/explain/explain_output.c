@@ -371,19 +371,19 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
 	if (waited)
 	{
-		appendStringInfo(&text, ":%s%.*f executing", separator, decimals, executing_ns / 1e6);
+		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%sabout %.*f waiting: %d processes on %d CPUs "
+			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs "
 							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
 							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
 		if (others_ns > 0)
-			appendStringInfo(&text, ",%s%s%.*f waiting: CPUs used by others", separator,
+			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by others", separator,
 							 own_ns > 0 ? "about " : "", decimals, others_ns / 1e6);
 		if (waited_ns > 0)
-			appendStringInfo(&text, ",%s%.*f waiting for workers",
+			appendStringInfo(&text, ",%s%.*f ms waiting for workers",
 							 separator, decimals, waited_ns / 1e6);
 		if (processes > 1 && unequal)
-			appendStringInfo(&text, ";%sself times add up to %.*f (mean of processes)",
+			appendStringInfo(&text, ";%sself times add up to %.*f ms (mean of processes)",
 							 separator, decimals, (mean_ns - plan->overhead_ns) / 1e6);
 	}
 	if (rare)

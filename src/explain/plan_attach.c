@@ -417,7 +417,10 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* workers inherit it: there, too, wrappers time, and the server counts */
+	/*
+	 * workers inherit es_instrument; in workers, too, wrappers time the
+	 * nodes, so the server must only count rows
+	 */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
 			INSTRUMENT_ROWS;

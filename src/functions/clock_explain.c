@@ -18,13 +18,6 @@ PG_FUNCTION_INFO_V1(clock_explain);
 PG_FUNCTION_INFO_V1(clock_explain_text);
 PG_FUNCTION_INFO_V1(clock_explain_json);
 
-/*
- * Variation of a share between executions, in percentage points, on an idle server ("Variation
- * between executions" in doc/benchmarks.md) and under load ("On a busy server" in doc/howto.md).
- */
-#define VARIATION_PERCENT		5
-#define LOADED_VARIATION_PERCENT	10
-
 typedef struct Explained
 {
 	ExplainedQuery query;
@@ -113,47 +106,23 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Returns the upper (sign 1) or lower (-1) limit of a node's share. */
-static double
-limit_of_share(const NodeEstimate *node, int sign, double variation)
-{
-	double		margin = node->share_margin_percent;
-
-	return node->share_percent +
-		sign * hypot(margin, node->share_percent + margin > 0.01 ? variation : 0);
-}
-
 /*
- * Returns a node's note about its share, or NULL.  A node may have the largest share if the upper
+ * Returns a node's note about its share, or NULL.  A node may have taken the most time if the upper
  * limit of its share is not below the lower limit of any other node's share.
  */
 static const char *
 note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	bool		loaded = plan->preempted_ns - explain_wait_for_own_ns(plan) >=
-		MUCH_PREEMPTED / 100.0 * plan->run_ns;
-	double		variations[] = {0, loaded ? LOADED_VARIATION_PERCENT : VARIATION_PERCENT};
-	bool		may_be[2];		/* in this run, in any run */
-	int			n[2] = {0, 0};
+	double		lower = 1e-4;	/* excludes nodes that were never executed */
+	int			n = 0;
 
-	for (int v = 0; v < 2; v++)
-	{
-		double		lower = 1e-4;	/* excludes nodes that were never executed */
-
-		for (int i = 0; i < plan->nnodes; i++)
-			lower = fmax(lower, limit_of_share(&plan->nodes[i], -1, variations[v]));
-		for (int i = 0; i < plan->nnodes; i++)
-			n[v] += limit_of_share(&plan->nodes[i], 1, variations[v]) >= lower;
-		may_be[v] = limit_of_share(node, 1, variations[v]) >= lower;
-	}
-	if (plan->nnodes < 2 || !may_be[1])
+	for (int i = 0; i < plan->nnodes; i++)
+		lower = fmax(lower, plan->nodes[i].share_percent - plan->nodes[i].share_margin_percent);
+	for (int i = 0; i < plan->nnodes; i++)
+		n += plan->nodes[i].share_percent + plan->nodes[i].share_margin_percent >= lower;
+	if (plan->nnodes < 2 || !(node->share_percent + node->share_margin_percent >= lower))
 		return NULL;
-	if (n[1] == 1)
-		return "takes the most time";
-	if (n[0] != 1)
-		return "may take the most time";
-	return may_be[0] ? "took the most time this time" :
-		psprintf("may take the most time another time (+/- %.0f)", variations[1]);
+	return n == 1 ? "took the most time" : "may have taken the most time";
 }
 
 /*

@@ -305,7 +305,7 @@ clock_survey(PG_FUNCTION_ARGS)
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
 
-		/* survey of all: the reference has the default one as reference */
+		/* the reference itself is compared with the default reference */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);

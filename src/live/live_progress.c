@@ -322,7 +322,10 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_NestLoop:
 				p->work = p->rows = driver->rows;
 
-				/* the latest outer row's inner rows may not all be read */
+				/*
+				 * With many inner rows for each outer row, much of the work
+				 * for the latest outer row is not done yet.
+				 */
 				inner = input_of(walk, place, 1);
 				if (!walk->image->header.late &&
 					live_node(walk->image, inner)->rows >= MANY_ROWS)
@@ -338,7 +341,10 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				output = node->spills ? SPILLED_MULTIPLE :
 					GROUP_MULTIPLE * node->rows / Max(live_node(walk->image, input)->rows, 1);
 
-				/* sorted: returns rows while it reads; plain: one row */
+				/*
+				 * A sorted aggregate returns rows while it reads its input,
+				 * and a plain one returns a single row.
+				 */
 				if (node->tag == T_Agg &&
 					node->startup_cost < live_node(walk->image, input)->total_cost)
 					p->work = p->rows = driver->rows;

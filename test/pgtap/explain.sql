@@ -465,42 +465,18 @@ SELECT is((SELECT array_agg(g.node) FROM got AS g JOIN whole AS w USING (n, meth
           m || ': the root takes at most the time of the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
--- The note of a node states whether the node takes, or may take, the most time. It allows for a
--- variation of 5 points, or of 10 if other processes had the CPU for 10 % of the run. In a parallel
--- plan, preempted_ms also contains the waits of the plan's processes for each other.
+-- The note of a node states whether the node took, or may have taken, the most time.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
-               SELECT node FROM (
-                   SELECT points, node,
-                          coalesce(substring(note FROM '^[a-z ]+ most time[^,]*'), '') AS verdict,
-                          coalesce(upper >= lower, false) AS may, count(*) OVER a AS nodes,
-                          count(*) FILTER (WHERE upper >= lower) OVER a AS rivals,
-                          upper_now >= lower_now AS may_now,
-                          count(*) FILTER (WHERE upper_now >= lower_now) OVER a AS rivals_now
-                   FROM (SELECT points, node, note, share_percent + error AS upper,
-                                greatest(max(share_percent - error) OVER a, 0.0001) AS lower,
-                                share_percent + share_margin_percent AS upper_now,
-                                greatest(max(share_percent - share_margin_percent) OVER a, 0.0001)
-                                    AS lower_now
-                         FROM got AS g
-                              JOIN (SELECT n, method, preempted_ms - 0.1 * run_ms AS excess_ms
-                                    FROM whole) AS w USING (n, method)
-                              JOIN (VALUES (5, false), (10, true)) AS v (points, loaded)
-                              ON loaded = (excess_ms >= 0) OR abs(excess_ms) <= 0.001
-                                 OR EXISTS (SELECT FROM got AS p WHERE p.n = s.n AND p.method = m
-                                            AND p.node_type LIKE 'Gather%'),
-                              LATERAL (SELECT sqrt(share_margin_percent ^ 2 + points ^ 2 *
-                                  (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
-                         WHERE g.n = s.n AND g.method = m
-                         WINDOW a AS (PARTITION BY points)) AS limits
-                   WINDOW a AS (PARTITION BY points)) AS verdicts
-               GROUP BY node
-               HAVING bool_and(verdict <>
-                   CASE WHEN nodes = 1 OR NOT may THEN ''
-                        WHEN rivals = 1 THEN 'takes the most time'
-                        WHEN rivals_now > 1 THEN 'may take the most time'
-                        WHEN may_now THEN 'took the most time this time'
-                        ELSE format('may take the most time another time (+/- %s)', points)
-                   END)) AS wrong), NULL,
+               SELECT node, coalesce(substring(note FROM '^[a-z ]+ most time'), '') AS verdict,
+                      coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
+                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
+               FROM (SELECT node, note, share_percent + share_margin_percent AS upper,
+                            greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
+                                AS lower
+                     FROM got AS g WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
+           WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
+                                 WHEN rivals = 1 THEN 'took the most time'
+                                 ELSE 'may have taken the most time' END), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 

@@ -280,22 +280,13 @@ SELECT cmp_ok(sum(share_percent), '<=', 100.1,
     'clock_explain: shares add up to at most 100 percent') FROM tree;
 SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
-                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals,
-                      upper_now >= lower_now AS may_now,
-                      count(*) FILTER (WHERE upper_now >= lower_now) OVER () AS rivals_now
-               FROM (SELECT line, note, share_percent + error AS upper,
-                            greatest(max(share_percent - error) OVER (), 0.0001) AS lower,
-                            share_percent + share_margin_percent AS upper_now,
+                      count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
+               FROM (SELECT line, note, share_percent + share_margin_percent AS upper,
                             greatest(max(share_percent - share_margin_percent) OVER (), 0.0001)
-                                AS lower_now
-                     FROM tree, LATERAL (SELECT sqrt(share_margin_percent ^ 2 + 4 *
-                         (share_percent + share_margin_percent > 0.01)::int) AS error) AS e
-                     ) AS limits) AS verdicts
-           WHERE coalesce(substring(note FROM '^[a-z ]+ most time[^,]*'), '')
-               <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'takes the most time'
-                       WHEN rivals_now > 1 THEN 'may take the most time'
-                       WHEN may_now THEN 'took the most time this time'
-                       ELSE 'may take the most time another time (+/- 2)' END),
+                                AS lower FROM tree) AS limits) AS verdicts
+           WHERE coalesce(substring(note FROM '^[a-z ]+ most time'), '')
+               <> CASE WHEN NOT may THEN '' WHEN rivals = 1 THEN 'took the most time'
+                       ELSE 'may have taken the most time' END),
           NULL, 'clock_explain: notes about the largest share');
 SELECT cmp_ok(abs(sum(self_ms) - max(total_ms)), '<=', 0.001 * count(*) + 0.001 * max(total_ms),
     'clock_explain: self times add up to the total time of the root') FROM tree;
