@@ -156,6 +156,7 @@ COMMENT ON FUNCTION internal_clock_ends_in(double precision, boolean) IS
     'internal: returns the remaining time and its range as text, for an estimate in ms';
 
 CREATE VIEW clock_activity AS
+    WITH running AS MATERIALIZED (SELECT n.* FROM clock_running n)
     SELECT a.pid,
            pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
                AS elapsed,
@@ -189,13 +190,31 @@ CREATE VIEW clock_activity AS
                           CASE WHEN n.self_ms IS NOT NULL OR n.calls IS NULL
                                THEN nullif(pg_catalog.concat_ws(' on ',
                                                pg_catalog.ltrim(n.node_type), n.relation), '')
+                                    || coalesce(j.relations, '')
                                END AS node,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
                           pg_catalog.first_value(n.workers) OVER outermost AS workers,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
-                   FROM clock_running n
+                   FROM running n
+                       -- names the first two relations below a join
+                       LEFT JOIN LATERAL (
+                           SELECT pg_catalog.format(
+                                      ' (%s%s)', pg_catalog.array_to_string(b.names[1:2], ', '),
+                                      CASE WHEN pg_catalog.cardinality(b.names) > 2
+                                           THEN ', ...' END) AS relations
+                           FROM (SELECT pg_catalog.array_agg(m.relation ORDER BY m.node) AS names
+                                 FROM running m
+                                 WHERE m.pid = n.pid AND m.level = n.level
+                                   AND m.started_at = n.started_at AND m.node > n.node
+                                   AND m.relation IS NOT NULL
+                                   AND NOT EXISTS (
+                                       SELECT FROM running o
+                                       WHERE o.pid = n.pid AND o.level = n.level
+                                         AND o.started_at = n.started_at AND o.depth <= n.depth
+                                         AND o.node > n.node AND o.node <= m.node)) b
+                           WHERE b.names IS NOT NULL) j ON n.node_type ~ '(Join|Nested Loop)$'
                    WHERE n.busiest IS NOT FALSE
                    WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
@@ -223,9 +242,9 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node of the plan, and its relation: the running node with the largest time of its '
-    'own, except Gather and Gather Merge. In a function, the node of the innermost statement. Null '
-    'if times are not known yet';
+    'busiest node of the plan, and its relation, or the first relations below a join: the running '
+    'node with the largest time of its own, except Gather and Gather Merge. In a function, the '
+    'node of the innermost statement. Null if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

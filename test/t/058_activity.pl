@@ -82,6 +82,13 @@ while_pausing("/* comment */ -- it's another\nSELECT   'a--/*c*/' AS x, /* d ** 
 		'Seq Scan on a', 'under any search_path');
 });
 $cluster->while_waiting('SELECT hold(i, 300) FROM a', sub { is(row('node, ends_in'), 'Seq Scan on a|waits for a lock', 'a lock'); });
+my $join = qr/^(?:Hash Join|Merge Join|Nested Loop)/;
+while_running('SELECT count(*) FROM a JOIN b USING (i) WHERE pg_sleep(0.01 + 0 * (a.i + b.i)) IS NOT NULL', q{node ~ 'Join|Loop'}, sub {
+	like(row('node'), qr/$join \((?:a, b|b, a)\)$/, 'a join: its relations');
+});
+while_running('SELECT count(*) FROM a JOIN b USING (i) JOIN big USING (i) WHERE pg_sleep(0.01 + 0 * (a.i + b.i + big.i)) IS NOT NULL', q{node ~ 'Join|Loop'}, sub {
+	like(row('node'), qr/$join \((?:a|b|big), (?:a|b|big), \.\.\.\)$/, 'a join of joins: two relations');
+});
 $holder->query('BEGIN; LOCK TABLE a');
 while_running('SELECT count(*) FROM a', q{ends_in = 'waits for a lock'}, sub { is(row('node'), '', 'a lock before the plan is executed'); });
 $holder->query('ROLLBACK');
