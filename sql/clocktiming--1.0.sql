@@ -1888,7 +1888,7 @@ DECLARE
         CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
     -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := 'may be on' || without_times
+    may_be_on CONSTANT text := 'yes' || without_times
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -1908,8 +1908,7 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('%s: sample_rate <= %s%s%s',
-                      CASE WHEN cpu_percent < 1 THEN 'ok' ELSE 'no' END,
+        RETURN format('yes, sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)'

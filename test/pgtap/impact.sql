@@ -210,10 +210,10 @@ CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent n
     advice text, advice_of_a_minute text);
 INSERT INTO made_up VALUES
     ('exact, low', 0.9, 0.9, NULL,
-        'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
+        'yes (based on 1 s; try clock_impact(60))', 'yes'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, NULL, 'estimate',
-        'may be on (estimate, based on 1 s; try clock_impact(60))', 'may be on (estimate)'),
+        'yes (estimate, based on 1 s; try clock_impact(60))', 'yes (estimate)'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
@@ -221,27 +221,27 @@ INSERT INTO made_up VALUES
         'only while needed (uncertain)'),
     ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
     ('at most, low', 0.9, 0.9, 'at most',
-        'may be on (based on 1 s; try clock_impact(60))', 'may be on'),
+        'yes (based on 1 s; try clock_impact(60))', 'yes'),
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'ok: sample_rate <= 0.003 (try clocktiming.track)',
-        'ok: sample_rate <= 0.003 (try clocktiming.track)'),
+        'yes, sample_rate <= 0.003 (try clocktiming.track)',
+        'yes, sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'ok: sample_rate <= 0.003, log_timing off (try clocktiming.track)',
-        'ok: sample_rate <= 0.003, log_timing off (try clocktiming.track)'),
+        'yes, sample_rate <= 0.003, log_timing off (try clocktiming.track)',
+        'yes, sample_rate <= 0.003, log_timing off (try clocktiming.track)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
-        'no: sample_rate <= 0.005 (try clocktiming.track)',
-        'no: sample_rate <= 0.005 (try clocktiming.track)'),
+        'yes, sample_rate <= 0.005 (try clocktiming.track)',
+        'yes, sample_rate <= 0.005 (try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'no: sample_rate <= 0.5 (try clocktiming.track)',
-        'no: sample_rate <= 0.5 (try clocktiming.track)'),
+        'yes, sample_rate <= 0.5 (try clocktiming.track)',
+        'yes, sample_rate <= 0.5 (try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'no: sample_rate <= 1 (try clocktiming.track)',
-        'no: sample_rate <= 1 (try clocktiming.track)'),
+        'yes, sample_rate <= 1 (try clocktiming.track)',
+        'yes, sample_rate <= 1 (try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'no: sample_rate <= 0.08 (try clocktiming.track)',
-        'no: sample_rate <= 0.08 (try clocktiming.track)'),
+        'yes, sample_rate <= 0.08 (try clocktiming.track)',
+        'yes, sample_rate <= 0.08 (try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -265,7 +265,7 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
-    'no: sample_rate <= 0.00005 (try clocktiming.track)',
+    'yes, sample_rate <= 0.00005 (try clocktiming.track)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
@@ -286,32 +286,32 @@ SET LOCAL clocktiming.track = off;
 SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, t), advice,
           concat_ws(', ', 'advice', name, t, s, cost, most, active))
 FROM (VALUES
-    (true, 60, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1 (try clock_impact(60))'),
-    (true, NULL, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1'),
-    (false, NULL, 'auto_explain', 5, 6, 9, 'no: sample_rate <= 0.1 (try clocktiming.track)'),
-    (true, NULL, 'auto_explain', 0.99, 6, 9, 'ok: sample_rate <= 0.1'),
+    (true, 60, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1 (try clock_impact(60))'),
+    (true, NULL, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1'),
+    (false, NULL, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1 (try clocktiming.track)'),
+    (true, NULL, 'auto_explain', 0.99, 6, 9, 'yes, sample_rate <= 0.1'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
-    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'may be on, log_timing off'),
-    (false, 60, 'auto_explain', 0.1, 0.2, 0.5, 'may be on (based on 60 s; try clock_impact(60))'),
+    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'yes, log_timing off'),
+    (false, 60, 'auto_explain', 0.1, 0.2, 0.5, 'yes (based on 60 s; try clock_impact(60))'),
     -- active in 9 and 11 % of the period of the statistics
     (true, 7200, 'auto_explain', 0.45, 0.6, 5, 'measure under load (mostly idle server)'),
-    (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'may be on'),
-    (true, 7200, 'track_io_timing', 0.45, 0.6, 5, 'may be on'),
+    (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'yes'),
+    (true, 7200, 'track_io_timing', 0.45, 0.6, 5, 'yes'),
     (false, 7200, 'auto_explain', 0.45, 600, 5, 'measure under load (mostly idle server)'),
     -- active in 1.1, 0.9 and 0 % of the observed time
-    (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'may be on'),
+    (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'yes'),
     (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'measure under load (mostly idle server)'),
     (true, NULL, 'auto_explain', 0, 0.6, NULL, 'measure under load (mostly idle server)'),
     -- unknown operations; no operation
-    (false, NULL, 'auto_explain', NULL, 6, NULL, 'no: sample_rate <= 0.1 (try clocktiming.track)'),
-    (true, NULL, 'auto_explain', 0, 0, 0, 'may be on')
+    (false, NULL, 'auto_explain', NULL, 6, NULL, 'yes, sample_rate <= 0.1 (try clocktiming.track)'),
+    (true, NULL, 'auto_explain', 0, 0, 0, 'yes')
     ) AS v (t, s, name, cost, most, active, advice);
 SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, s, false), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
-FROM (VALUES (89.4, 'may be on (estimate, based on 89 s; try clock_impact(60))'),
-             (3599.4, 'may be on (estimate, based on 60 min; try clock_impact(60))'),
-             (3600, 'may be on (estimate)')) AS v (s, a);
+FROM (VALUES (89.4, 'yes (estimate, based on 89 s; try clock_impact(60))'),
+             (3599.4, 'yes (estimate, based on 60 min; try clock_impact(60))'),
+             (3600, 'yes (estimate)')) AS v (s, a);
 
 -- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
 -- of statements.

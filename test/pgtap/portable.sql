@@ -233,8 +233,8 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact()
       ORDER BY setting$$,
-    $$VALUES ('no: sample_rate <= 0.003, log_timing off (try clock_impact(60))'::text),
-             ('no: sample_rate <= 0.003 (try clock_impact(60))')$$,
+    $$VALUES ('yes, sample_rate <= 0.003, log_timing off (try clock_impact(60))'::text),
+             ('yes, sample_rate <= 0.003 (try clock_impact(60))')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;
