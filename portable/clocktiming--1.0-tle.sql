@@ -2605,6 +2605,8 @@ DECLARE
         OR bound = 'at most' AND cpu_percent >= 1, false);
     -- share of the period in which sessions are active, below which the cost under load is unknown
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
+    statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
+                                            ELSE round(statistics_s / 60) || ' min' END;
     without_times CONSTANT text :=
         CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
     -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
@@ -2613,15 +2615,15 @@ DECLARE
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
-                    THEN format('based on %s; try clock_impact(60)',
-                                CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
-                                     ELSE round(statistics_s / 60) || ' min' END)
+                    THEN format('based on %s; try clock_impact(60)', statistics_period)
                END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
-    IF by_auto_explain AND most_cpu_percent IS NOT NULL
-       AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
+    IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
+        RETURN format('measure clock_impact(60) (%s of statistics)', statistics_period);
+    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
+          AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent is null if sessions were never active
         RETURN 'measure under load (mostly idle server)';
     ELSIF most_cpu_percent < 1 THEN
@@ -2633,7 +2635,7 @@ BEGIN
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)'
-                           WHEN statistics_s < 3600 THEN ' (try clock_impact(60))' END);
+                           WHEN tracked IS NULL THEN ' (calls are unknown)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

@@ -309,25 +309,6 @@ percent_of_run(const PlanEstimate *plan, double ns)
 	return plan->run_ns > 0 ? ns / plan->run_ns * 100 : 0;
 }
 
-double
-explain_wait_for_own_ns(const PlanEstimate *plan)
-{
-	double		own_ns = plan->run_ns - plan->preempted_ns;	/* executing */
-	int			processes = 0;
-	int			cpus = platform_cpus_allowed();
-
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		own_ns -= plan->nodes[i].waited_ns;
-		processes = Max(processes, plan->nodes[i].processes);
-	}
-	if (processes <= cpus || cpus == 0)
-		return 0;
-	own_ns = Max(own_ns, 0) * (processes - cpus) / cpus;
-	return percent_of_run(plan, plan->preempted_ns - own_ns) < MUCH_PREEMPTED ?
-		plan->preempted_ns : own_ns;
-}
-
 char *
 explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed)
 {
@@ -336,8 +317,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
 	double		mean_ns = plan->overhead_ns;	/* executing, mean process */
-	double		own_ns = rint(explain_wait_for_own_ns(plan) / unit_ns) * unit_ns;
-	double		others_ns = rint(plan->preempted_ns / unit_ns) * unit_ns - own_ns;
+	double		own_ns = 0;		/* wait for the plan's own processes */
+	double		others_ns;		/* wait for other processes */
 	double		waited_ns = 0;
 	double		executing_ns;
 	int			processes = 0;
@@ -358,15 +339,21 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	}
 	mean_ns = rint(mean_ns / unit_ns) * unit_ns;
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
-	executing_ns = Max(run_ns - own_ns - others_ns - waited_ns, 0);
+	executing_ns = Max(run_ns - rint(plan->preempted_ns / unit_ns) * unit_ns - waited_ns, 0);
 	unequal = percent_of_run(plan, fabs(executing_ns - mean_ns)) >= MUCH_PREEMPTED;
-	if (own_ns > 0 && !unequal)
-		executing_ns = mean_ns;
-	/* one of the waits makes the parts add up */
-	if (own_ns > 0 && others_ns <= 0)
-		own_ns = run_ns - executing_ns - waited_ns;
-	else
-		others_ns = run_ns - executing_ns - waited_ns - own_ns;
+	if (processes > cpus && cpus > 0)
+	{
+		if (!unequal)
+			executing_ns = mean_ns;
+		/* assumes that the processes never slept, and shared the CPUs equally */
+		own_ns = rint(executing_ns * (processes - cpus) / cpus / unit_ns) * unit_ns;
+	}
+	others_ns = run_ns - executing_ns - waited_ns - own_ns;
+	if (own_ns > 0 && percent_of_run(plan, others_ns) < MUCH_PREEMPTED)
+	{
+		own_ns += others_ns;
+		others_ns = 0;
+	}
 	initStringInfo(&text);
 	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
 	if (waited)

@@ -61,13 +61,6 @@ extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *tim
 extern char *explain_note(const NodeEstimate *node, bool with_processes);
 
 /*
- * Estimates the part of the leader's wait for a CPU that the plan's own processes caused, because
- * there were more of them than CPUs.  Assumes that no process ever slept.  If less than
- * MUCH_PREEMPTED remains for other processes, returns the whole wait.
- */
-extern double explain_wait_for_own_ns(const PlanEstimate *plan);
-
-/*
  * Returns the duration of the run as text.  If the query waited long for a CPU, appends the times
  * of executing and of each kind of wait.  If rare long calls took much time, appends their time.
  * Puts the separator before each time.  With only_disturbed, returns NULL if nothing is appended.

@@ -225,22 +225,22 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'yes, sample_rate <= 0.003 (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'yes, sample_rate <= 0.003, log_timing off (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 0.003, log_timing off (try clocktiming.track)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
-        'yes, sample_rate <= 0.005 (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 0.005 (try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'yes, sample_rate <= 0.5 (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 0.5 (try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'yes, sample_rate <= 1 (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 1 (try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'yes, sample_rate <= 0.08 (try clocktiming.track)',
+        'measure clock_impact(60) (1 s of statistics)',
         'yes, sample_rate <= 0.08 (try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
@@ -264,7 +264,7 @@ SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice from clock_impa
 SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1,
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
-SELECT is((SELECT advice FROM clock_impact() WHERE setting = 'auto_explain.log_timing'),
+SELECT is((SELECT advice FROM clock_impact(60) WHERE setting = 'auto_explain.log_timing'),
     'yes, sample_rate <= 0.00005 (try clocktiming.track)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
@@ -272,9 +272,9 @@ RESET auto_explain.sample_rate;
 SELECT cmp_ok(max(length(advice)), '<=', 66,
     'advice has at most 66 characters') FROM clock_impact();
 SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 1, 10000, 20,
-                                                  'estimate', 3599, t)), '<=', 66,
+                                                  'estimate', NULL, t)), '<=', 66,
     'advice on log_analyze has at most 66 characters')
-FROM (VALUES (false), (true)) AS t (t);
+FROM (VALUES (false), (true), (NULL)) AS t (t);
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -286,14 +286,15 @@ SET LOCAL clocktiming.track = off;
 SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, t), advice,
           concat_ws(', ', 'advice', name, t, s, cost, most, active))
 FROM (VALUES
-    (true, 60, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1 (try clock_impact(60))'),
+    (true, 60, 'auto_explain', 5, 6, 9, 'measure clock_impact(60) (60 s of statistics)'),
+    (true, 3600, 'auto_explain', 0.5, 6, 1, 'yes, sample_rate <= 0.1'),
+    (NULL, NULL, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1 (calls are unknown)'),
     (true, NULL, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1'),
     (false, NULL, 'auto_explain', 5, 6, 9, 'yes, sample_rate <= 0.1 (try clocktiming.track)'),
-    (true, NULL, 'auto_explain', 0.99, 6, 9, 'yes, sample_rate <= 0.1'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
     (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'yes, log_timing off'),
-    (false, 60, 'auto_explain', 0.1, 0.2, 0.5, 'yes (based on 60 s; try clock_impact(60))'),
+    (false, 120, 'auto_explain', 0.1, 0.2, 0.5, 'measure clock_impact(60) (2 min of statistics)'),
     -- active in 9 and 11 % of the period of the statistics
     (true, 7200, 'auto_explain', 0.45, 0.6, 5, 'measure under load (mostly idle server)'),
     (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'yes'),
