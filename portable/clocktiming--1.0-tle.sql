@@ -2624,7 +2624,8 @@ BEGIN
         RETURN format('measure clock_impact(60) (%s of statistics)', statistics_period);
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
-        -- active_percent is null if sessions were never active
+        -- active_percent, the cost in percent of the sessions' active time, is null if they were
+        -- never active
         RETURN 'measure under load (mostly idle server)';
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;

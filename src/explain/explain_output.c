@@ -316,19 +316,19 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
 	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
-	double		mean_ns = plan->overhead_ns;	/* executing, mean process */
+	double		mean_ns = plan->overhead_ns;	/* plus mean time of the nodes */
 	double		own_ns = 0;		/* wait for the plan's own processes */
 	double		others_ns;		/* wait for other processes */
-	double		waited_ns = 0;
+	double		waited_ns = 0;	/* wait for workers */
 	double		executing_ns;
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
 	bool		unequal;
-	bool		waited = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
+	bool		disturbed = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
 	bool		rare = plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS);
 	StringInfoData text;
 
-	if (only_disturbed && !waited && !rare)
+	if (only_disturbed && !disturbed && !rare)
 		return NULL;
 	for (int i = 0; i < plan->nnodes; i++)
 	{
@@ -356,7 +356,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	}
 	initStringInfo(&text);
 	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
-	if (waited)
+	if (disturbed)
 	{
 		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals, executing_ns / 1e6);
 		if (own_ns > 0)

@@ -81,7 +81,7 @@ new_running(LiveImage *image)
 	return running;
 }
 
-/* Below a Gather, shares are of the time of all processes, also those that did not run the node. */
+/* Makes the time of all processes of a Gather 100 % for each node below, also if few ran it. */
 static void
 share_of_parents(Running *running)
 {
