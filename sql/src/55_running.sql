@@ -198,7 +198,7 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.workers) OVER outermost AS workers,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
-                       -- names the first two relations below a join
+                       -- first two relations below a join
                        LEFT JOIN LATERAL (
                            SELECT pg_catalog.format(
                                       ' (%s%s)', pg_catalog.array_to_string(b.names[1:2], ', '),

@@ -71,8 +71,8 @@ typedef struct NodeEstimate
 	double		triggers_ns;	/* cost of timing triggers during its calls */
 
 	/* output: sums over all processes */
-	int			processes;		/* number of processes that executed it;
-								 * below a Gather, all that executed one */
+	int			processes;		/* number of processes that executed it or,
+								 * below a Gather, its parent */
 	int64_t		calls;
 	int64_t		timed;			/* number of timed calls */
 	double		rows;

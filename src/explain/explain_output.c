@@ -316,7 +316,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
 	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
 	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
-	double		mean_ns = plan->overhead_ns;	/* plus mean time of the nodes */
+	double		mean_ns = plan->overhead_ns;	/* mean executing time of processes */
 	double		own_ns = 0;		/* wait for the plan's own processes */
 	double		others_ns;		/* wait for other processes */
 	double		waited_ns = 0;	/* wait for workers */

@@ -278,6 +278,19 @@ SELECT is((SELECT string_agg(format('%s: %s', t.line, t.self_ms), '; ') FROM tre
           'clock_explain: self time is total time without that of the children');
 SELECT cmp_ok(sum(share_percent), '<=', 100.1,
     'clock_explain: shares add up to at most 100 percent') FROM tree;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT matches((SELECT note FROM portable.clock_explain('SELECT count(*) FROM pg_attribute')
+                WHERE node = 0),
+    E'^\\d+\\.\\d ms \\(waits included\\), (3 processes|2 processes) \\(with fewer CPUs,\n'
+    '  try max_parallel_workers_per_gather = [01]\\)$',
+    'clock_explain: the number of processes of a parallel plan');
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET max_parallel_workers_per_gather;
 SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals

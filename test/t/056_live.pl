@@ -70,7 +70,7 @@ while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
 	like(query("SELECT node_type, state $rows AND busiest"), qr/^ +(?:Parallel Seq Scan|Partial Aggregate)\|running$/, 'the busiest node is not Gather');
 	is(query("SELECT bool_or(share_percent IS NOT NULL) FILTER (WHERE node_type ~ 'Gather'), round(sum(share_percent)) $rows"), 'f|100', 'shares without that of Gather');
 });
-# Each scan is executed by one worker. Its share is of the time of both.
+# Each scan is executed by one of two workers. Shares are in percent of the time of both workers.
 $session->query(q{SET min_parallel_table_scan_size = '1GB'});
 while_waiting('SELECT count(*) FROM (SELECT i FROM big WHERE hold(i, 50000) > 0 UNION ALL SELECT i FROM big WHERE hold(i, 50000) > 0) s', sub {
 	is(query("SELECT count(*), max(abs(share - self)) < 0.01 FROM (SELECT share_percent / sum(share_percent) OVER () AS share, self_ms / sum(self_ms) OVER () AS self $rows AND depth >= 2) s"),
