@@ -518,7 +518,7 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('yes, sample_rate <= %s%s%s',
+        RETURN format('if sample_rate <= %s%s%s',
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)'

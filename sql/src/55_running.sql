@@ -36,7 +36,7 @@ CREATE VIEW clock_running AS
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
                ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
-                        s.self_ms DESC NULLS LAST, s.innermost DESC) AS busiest,
+                        s.share_percent DESC NULLS LAST, s.innermost DESC) AS busiest,
            s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
@@ -86,8 +86,8 @@ COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in millise
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
 COMMENT ON COLUMN clock_running.busiest IS
-    'true for one node of each plan: the running node with the largest self_ms, except Gather and '
-    'Gather Merge; if there is none, the node with the largest self_ms';
+    'true for one node of each plan: the running node with the largest share_percent; if there is '
+    'none, the node with the largest share_percent';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
     'number of calls of the node, in all processes; null if they are not counted';
@@ -243,8 +243,8 @@ COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
     'busiest node of the plan, and its relation, or the first relations below a join: the running '
-    'node with the largest time of its own, except Gather and Gather Merge. In a function, the '
-    'node of the innermost statement. Null if times are not known yet';
+    'node with the largest share_percent. In a function, the node of the innermost statement. Null '
+    'if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

@@ -233,8 +233,8 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('yes, sample_rate <= 0.003, log_timing off (calls are unknown)'::text),
-             ('yes, sample_rate <= 0.003 (calls are unknown)')$$,
+    $$VALUES ('if sample_rate <= 0.003, log_timing off (calls are unknown)'::text),
+             ('if sample_rate <= 0.003 (calls are unknown)')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;

@@ -337,7 +337,7 @@ foreach my $method (@methods)
 	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = " . $running->pid)
 	  or die 'it does not sleep';
 	is($observer->query(
-			q{SELECT most_cpu_percent > 10, advice ~ '^yes, sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_timing'})->{out},
+			q{SELECT most_cpu_percent > 10, advice ~ '^if sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_timing'})->{out},
 		't|t', 'the upper bound contains statements that have not ended');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');
