@@ -198,22 +198,30 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.workers) OVER outermost AS workers,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
-                       -- first two relations below a join
+                       -- first relation of a join's inner side, which is the second child.  Unknown
+                       -- if subplans are further children.
                        LEFT JOIN LATERAL (
                            SELECT pg_catalog.format(
-                                      ' (%s%s)', pg_catalog.array_to_string(b.names[1:2], ', '),
-                                      CASE WHEN pg_catalog.cardinality(b.names) > 2
+                                      ' with %s%s', b.names[1],
+                                      CASE WHEN pg_catalog.cardinality(b.names) > 1
                                            THEN ', ...' END) AS relations
-                           FROM (SELECT pg_catalog.array_agg(m.relation ORDER BY m.node) AS names
-                                 FROM running m
-                                 WHERE m.pid = n.pid AND m.level = n.level
-                                   AND m.started_at = n.started_at AND m.node > n.node
-                                   AND m.relation IS NOT NULL
-                                   AND NOT EXISTS (
-                                       SELECT FROM running o
-                                       WHERE o.pid = n.pid AND o.level = n.level
-                                         AND o.started_at = n.started_at AND o.depth <= n.depth
-                                         AND o.node > n.node AND o.node <= m.node)) b
+                           FROM (SELECT pg_catalog.array_agg(c.relation ORDER BY c.node) AS names
+                                 FROM (SELECT m.node, m.relation,
+                                              max(m.node) FILTER (WHERE m.depth = n.depth + 1)
+                                                  OVER () AS inner_node,
+                                              count(*) FILTER (WHERE m.depth = n.depth + 1)
+                                                  OVER () AS children
+                                       FROM running m
+                                       WHERE m.pid = n.pid AND m.level = n.level
+                                         AND m.started_at = n.started_at AND m.node > n.node
+                                         AND NOT EXISTS (
+                                             SELECT FROM running o
+                                             WHERE o.pid = n.pid AND o.level = n.level
+                                               AND o.started_at = n.started_at
+                                               AND o.depth <= n.depth
+                                               AND o.node > n.node AND o.node <= m.node)) c
+                                 WHERE c.children = 2 AND c.node >= c.inner_node
+                                   AND c.relation IS NOT NULL) b
                            WHERE b.names IS NOT NULL) j ON n.node_type ~ '(Join|Nested Loop)$'
                    WHERE n.busiest IS NOT FALSE
                    WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
@@ -242,9 +250,9 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node of the plan, and its relation, or the first relations below a join: the running '
-    'node with the largest share_percent. In a function, the node of the innermost statement. Null '
-    'if times are not known yet';
+    'busiest node of the plan, and its relation, for a join the first relation of its inner side: '
+    'the running node with the largest share_percent. In a function, the node of the innermost '
+    'statement. Null if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

@@ -355,16 +355,20 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 		others_ns = 0;
 	}
 	initStringInfo(&text);
-	appendStringInfo(&text, "%.*f ms%s", decimals, run_ns / 1e6, processes > 1 ? " (leader)" : "");
+	appendStringInfo(&text, "%.*f ms", decimals, run_ns / 1e6);
 	if (disturbed)
 	{
 		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals, executing_ns / 1e6);
+		if (own_ns > 0 && !unequal)
+			appendStringInfo(&text, " (mean of %d processes)", processes);
+		else if (processes > 1)
+			appendStringInfoString(&text, " (leader)");
 		if (own_ns > 0)
 			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs "
 							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
 							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
 		if (others_ns > 0)
-			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by others", separator,
+			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by other processes", separator,
 							 own_ns > 0 ? "about " : "", decimals, others_ns / 1e6);
 		if (waited_ns > 0)
 			appendStringInfo(&text, ",%s%.*f ms waiting for workers",

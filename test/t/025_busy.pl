@@ -42,13 +42,13 @@ my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
 like($text, qr/^Time: .*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: the time waiting for a CPU');
-my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) ms executing,\s+(\d+\.?\d*) ms waiting: CPUs used by others/;
+my $disturbed = qr/(\d+\.?\d*) ms:\s+(\d+\.?\d*) ms executing,\s+(\d+\.?\d*) ms waiting: CPUs used by other processes/;
 like($text, qr/^Clock Disturbed: $disturbed; shares exclude waits$/m, 'text: the parts of the run, and a statement on shares') or diag $text;
 my ($run_ms, $own_ms, $waited_ms) = $text =~ /^Clock Disturbed: $disturbed/m;
 cmp_ok($waited_ms / $run_ms, '>=', 0.75, 'text: most of the run is waiting') or diag $text;
 cmp_ok(abs($own_ms + $waited_ms - $run_ms), '<', 0.01, 'text: the parts add up') or diag $text;
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 0"),
-	qr/^\d+\.?\d* ms:\n  \d+\.?\d* ms executing,\n  \d+\.?\d* ms waiting: CPUs used by others$/, 'rows: the same parts, one per line');
+	qr/^\d+\.?\d* ms:\n  \d+\.?\d* ms executing,\n  \d+\.?\d* ms waiting: CPUs used by other processes$/, 'rows: the same parts, one per line');
 # a parallel plan with more processes than CPUs
 chomp(my $cpus = `nproc`);
 my $start = qq{
@@ -61,7 +61,7 @@ my $start = qq{
 my $end = '; ALTER TABLE a RESET (parallel_workers)';
 my $parallel = $node->safe_psql('postgres', $start . $end);
 my ($processes, $workers) = ($cpus + 1, $cpus - 1);
-my @parts = $parallel =~ /^([\d.]+) ms \(leader\):\n  ([\d.]+) ms executing,\n  about ([\d.]+) ms waiting: $processes processes on $cpus CPUs \(try\n  max_parallel_workers_per_gather = $workers\),\n  about ([\d.]+) ms waiting: CPUs used by others(?:,\n  ([\d.]+) ms waiting for workers)?(?:;\n  self times add up to ([\d.]+) ms \(mean of processes\))?\|([\d.]+)$/;
+my @parts = $parallel =~ /^([\d.]+) ms:\n  ([\d.]+) ms executing \((?:leader|mean of $processes processes)\),\n  about ([\d.]+) ms waiting: $processes processes on $cpus CPUs \(try\n  max_parallel_workers_per_gather = $workers\),\n  about ([\d.]+) ms waiting: CPUs used by other processes(?:,\n  ([\d.]+) ms waiting for workers)?(?:;\n  self times add up to ([\d.]+) ms \(mean of processes\))?\|([\d.]+)$/;
 is(scalar @parts, 7, 'rows: more processes than CPUs') or diag $parallel;
 my ($stated_ms, $self_ms) = splice(@parts, 5, 2);
 cmp_ok($self_ms / ($stated_ms // $parts[1]), '>=', 0.95, 'rows: the note states the sum of self_ms (and the time of timing)') or diag $parallel;
