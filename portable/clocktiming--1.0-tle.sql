@@ -2619,24 +2619,41 @@ DECLARE
                END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    -- Cost if a row that a scan reads makes 4 calls.  Test queries in which scans read a row per us
+    -- or more made at most as many calls (doc/benchmarks.md, "Calls per row").  The upper bound
+    -- assumes 100 calls per us, in each process.  Null if scans read fewer rows.
+    probable_percent CONSTANT numeric := CASE
+        WHEN most_cpu_percent <= cpu_percent * 100
+                 * (current_setting('max_parallel_workers_per_gather')::int + 1)
+        THEN 4 * cpu_percent END;
+    sample_rates numeric[];
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
-        RETURN format('measure clock_impact(60) (%s of statistics)', statistics_period);
+        RETURN format('unknown under load (%s of statistics): try clock_impact(60)',
+                      statistics_period);
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent, the cost in percent of the sessions' active time, is null if they were
         -- never active
-        RETURN 'measure under load (mostly idle server)';
+        RETURN 'unknown under load (mostly idle server)'
+            || CASE WHEN statistics_s IS NULL THEN '' ELSE ': try clock_impact(60)' END;
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- sample_rate at which the upper bound is 1 %, rounded down to one significant digit
-        sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('if sample_rate <= %s%s%s',
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
+        -- sample_rate at which the upper bound is 1 %, and that at which the probable cost is 1 %,
+        -- rounded down to one significant digit
+        SELECT array_agg(trim_scale(trunc(r.rate, ceil(-log(r.rate))::int)) ORDER BY r.n)
+        INTO sample_rates
+        FROM unnest(ARRAY[sample_rate / most_cpu_percent,
+                          least(sample_rate / nullif(probable_percent, 0), 1)])
+             WITH ORDINALITY AS r(rate, n);
+        RETURN format('if sample_rate <= %s%s%s%s', sample_rates[1],
+                      CASE WHEN tracked IS NULL AND probable_percent < most_cpu_percent
+                           THEN format(' (probably %s)', sample_rates[2]) END,
                       without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)'
-                           WHEN tracked IS NULL THEN ' (calls are unknown)' END);
+                           WHEN tracked IS NULL AND probable_percent IS NULL
+                           THEN ' (calls are unknown)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

@@ -233,8 +233,8 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('if sample_rate <= 0.003, log_timing off (calls are unknown)'::text),
-             ('if sample_rate <= 0.003 (calls are unknown)')$$,
+    $$VALUES ('if sample_rate <= 0.003 (probably 0.2), log_timing off'::text),
+             ('if sample_rate <= 0.003 (probably 0.2)')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;
