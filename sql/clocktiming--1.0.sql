@@ -1571,6 +1571,9 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
+    -- Largest number of calls per row that scans read, for test queries whose scans read at least a
+    -- row per us (doc/benchmarks.md, "Calls per row").
+    most_calls_per_row CONSTANT int := 4;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
@@ -1829,6 +1832,10 @@ BEGIN
             most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8
                                        * least(most_calls_per_ms, processes * 1e6 / least_call_ns)
                                        * share * op_ns / 1e7)::numeric, 4);
+            IF bound = 'estimate' AND most_calls_per_ms IS NULL
+               AND rate >= 1000 * (counts -> 'active ms' ->> 'per_s')::float8 THEN
+                most_cpu_percent := least(most_cpu_percent, most_calls_per_row * cpu_percent);
+            END IF;
             IF cpu_percent > most_cpu_percent THEN
                 most_cpu_percent := cpu_percent;
             END IF;
@@ -1898,14 +1905,6 @@ DECLARE
                END), '') || ')', '');
     sample_rate numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-    -- Cost if a row that a scan reads makes 4 calls.  Test queries in which scans read a row per us
-    -- or more made at most as many calls (doc/benchmarks.md, "Calls per row").  The upper bound
-    -- assumes 100 calls per us, in each process.  Null if scans read fewer rows.
-    probable_percent CONSTANT numeric := CASE
-        WHEN most_cpu_percent <= cpu_percent * 100
-                 * (current_setting('max_parallel_workers_per_gather')::int + 1)
-        THEN 4 * cpu_percent END;
-    sample_rates numeric[];
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
         RETURN format('unknown under load (%s of statistics): try clock_impact(60)',
@@ -1919,20 +1918,12 @@ BEGIN
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
-        -- sample_rate at which the upper bound is 1 %, and that at which the probable cost is 1 %,
-        -- rounded down to one significant digit
-        SELECT array_agg(trim_scale(trunc(r.rate, ceil(-log(r.rate))::int)) ORDER BY r.n)
-        INTO sample_rates
-        FROM unnest(ARRAY[sample_rate / most_cpu_percent,
-                          least(sample_rate / nullif(probable_percent, 0), 1)])
-             WITH ORDINALITY AS r(rate, n);
-        RETURN format('if sample_rate <= %s%s%s%s', sample_rates[1],
-                      CASE WHEN tracked IS NULL AND probable_percent < most_cpu_percent
-                           THEN format(' (probably %s)', sample_rates[2]) END,
+        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
+        sample_rate := sample_rate / most_cpu_percent;
+        RETURN format('if sample_rate <= %s%s%s',
+                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
                       without_times,
-                      CASE WHEN NOT tracked THEN ' (try clocktiming.track)'
-                           WHEN tracked IS NULL AND probable_percent IS NULL
-                           THEN ' (calls are unknown)' END);
+                      CASE WHEN NOT tracked THEN ' (try clocktiming.track)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

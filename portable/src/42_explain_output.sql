@@ -35,8 +35,9 @@ AS $body$
                         ' ms (waits included)',
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
-                                 E', %s processes (with fewer CPUs,\n'
-                                 '  try max_parallel_workers_per_gather = %s)',
+                                 E', %s processes\n'
+                                 '  (if the server has fewer CPUs, try\n'
+                                 '  max_parallel_workers_per_gather = %s)',
                                  s.processes, s.processes - 2)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
