@@ -1909,6 +1909,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     measured jsonb;
+    watched record;
     overhead record;
     reading double precision;
     each double precision;
@@ -1923,6 +1924,7 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
+    watched := @extschema@.internal_clock_watch(0.1);
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -1940,7 +1942,8 @@ BEGIN
         / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
     RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
-        || jsonb_build_object('clock', @extschema@.internal_clock_clock());
+        || jsonb_build_object('clock', @extschema@.internal_clock_clock(),
+                              'lost_percent', 100 * watched.lost_s / watched.seconds);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(
@@ -1982,12 +1985,14 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms (waits included)',
+                        CASE WHEN (e ->> 'lost_percent')::float8 >= 10
+                             THEN ', CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
                                  E', %s processes\n'
                                  '  (if the server has fewer CPUs, try\n'
-                                 '  max_parallel_workers_per_gather = %s)',
-                                 s.processes, s.processes - 2)
+                                 '  max_parallel_workers_per_gather = CPUs - 1)',
+                                 s.processes)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.
@@ -2352,8 +2357,8 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Largest number of calls per row that scans read, for test queries whose scans read at least a
-    -- row per us (doc/benchmarks.md, "Calls per row").
+    -- Largest number of calls of plan nodes per row read, in test queries that read at least one
+    -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
@@ -2675,10 +2680,10 @@ DECLARE
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
-    -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing off: ' ELSE '' END;
+    -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := 'yes' || without_times
+    may_be_on CONSTANT text := without_times || 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -2688,22 +2693,20 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
-        RETURN format('unknown under load (%s of statistics): try clock_impact(60)',
-                      statistics_period);
+        RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent, the cost in percent of the sessions' active time, is null if they were
         -- never active
-        RETURN 'unknown under load (mostly idle server)'
-            || CASE WHEN statistics_s IS NULL THEN '' ELSE ': try clock_impact(60)' END;
+        RETURN 'unknown: mostly idle server'
+            || CASE WHEN statistics_s IS NULL THEN '' ELSE '; try clock_impact(60)' END;
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('if sample_rate <= %s%s%s',
+        RETURN format('%sif sample_rate <= %s%s', without_times,
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN

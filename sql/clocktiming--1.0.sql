@@ -1571,8 +1571,8 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Largest number of calls per row that scans read, for test queries whose scans read at least a
-    -- row per us (doc/benchmarks.md, "Calls per row").
+    -- Largest number of calls of plan nodes per row read, in test queries that read at least one
+    -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
@@ -1894,10 +1894,10 @@ DECLARE
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
-    -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing off: ' ELSE '' END;
+    -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := 'yes' || without_times
+    may_be_on CONSTANT text := without_times || 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -1907,22 +1907,20 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
-        RETURN format('unknown under load (%s of statistics): try clock_impact(60)',
-                      statistics_period);
+        RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent, the cost in percent of the sessions' active time, is null if they were
         -- never active
-        RETURN 'unknown under load (mostly idle server)'
-            || CASE WHEN statistics_s IS NULL THEN '' ELSE ': try clock_impact(60)' END;
+        RETURN 'unknown: mostly idle server'
+            || CASE WHEN statistics_s IS NULL THEN '' ELSE '; try clock_impact(60)' END;
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('if sample_rate <= %s%s%s',
+        RETURN format('%sif sample_rate <= %s%s', without_times,
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
@@ -2133,7 +2131,8 @@ CREATE VIEW clock_running AS
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
                ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
-                        s.share_percent DESC NULLS LAST, s.innermost DESC) AS busiest,
+                        s.node_type !~ 'Gather' DESC, s.share_percent DESC NULLS LAST,
+                        s.innermost DESC) AS busiest,
            s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
@@ -2296,7 +2295,7 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
                        -- first relation of a join's inner side, which is the second child.  Unknown
-                       -- if subplans are further children.
+                       -- if the join has subplans.
                        LEFT JOIN LATERAL (
                            SELECT pg_catalog.format(
                                       ' with %s%s', b.names[1],
@@ -2347,9 +2346,9 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node of the plan, and its relation, for a join the first relation of its inner side: '
-    'the running node with the largest share_percent. In a function, the node of the innermost '
-    'statement. Null if times are not known yet';
+    'busiest node: the running node with the largest share_percent, and its relation; for a join, '
+    'the first relation of its inner side. In a function, the node of the innermost statement. '
+    'Null if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

@@ -373,6 +373,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     measured jsonb;
+    watched record;
     overhead record;
     reading double precision;
     each double precision;
@@ -387,6 +388,7 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
+    watched := @extschema@.internal_clock_watch(0.1);
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -404,7 +406,8 @@ BEGIN
         / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
     RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
-        || jsonb_build_object('clock', @extschema@.internal_clock_clock());
+        || jsonb_build_object('clock', @extschema@.internal_clock_clock(),
+                              'lost_percent', 100 * watched.lost_s / watched.seconds);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(

@@ -33,12 +33,14 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms (waits included)',
+                        CASE WHEN (e ->> 'lost_percent')::float8 >= 10
+                             THEN ', CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
                                  E', %s processes\n'
                                  '  (if the server has fewer CPUs, try\n'
-                                 '  max_parallel_workers_per_gather = %s)',
-                                 s.processes, s.processes - 2)
+                                 '  max_parallel_workers_per_gather = CPUs - 1)',
+                                 s.processes)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.

@@ -178,8 +178,8 @@ DECLARE
     -- Time of the shortest calls of plan nodes without counting and timing, in ns: those of
     -- count(*) over a cross join (doc/benchmarks.md, "Shortest calls").
     least_call_ns CONSTANT double precision := 10;
-    -- Largest number of calls per row that scans read, for test queries whose scans read at least a
-    -- row per us (doc/benchmarks.md, "Calls per row").
+    -- Largest number of calls of plan nodes per row read, in test queries that read at least one
+    -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
@@ -501,10 +501,10 @@ DECLARE
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN ', log_timing off' ELSE '' END;
-    -- with "estimate" if no upper bound is known, and with the statistics' period if it is below an
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing off: ' ELSE '' END;
+    -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := 'yes' || without_times
+    may_be_on CONSTANT text := without_times || 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -514,22 +514,20 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
-        RETURN format('unknown under load (%s of statistics): try clock_impact(60)',
-                      statistics_period);
+        RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent, the cost in percent of the sessions' active time, is null if they were
         -- never active
-        RETURN 'unknown under load (mostly idle server)'
-            || CASE WHEN statistics_s IS NULL THEN '' ELSE ': try clock_impact(60)' END;
+        RETURN 'unknown: mostly idle server'
+            || CASE WHEN statistics_s IS NULL THEN '' ELSE '; try clock_impact(60)' END;
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('if sample_rate <= %s%s%s',
+        RETURN format('%sif sample_rate <= %s%s', without_times,
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      without_times,
                       CASE WHEN NOT tracked THEN ' (try clocktiming.track)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN

@@ -36,7 +36,8 @@ CREATE VIEW clock_running AS
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
                ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
-                        s.share_percent DESC NULLS LAST, s.innermost DESC) AS busiest,
+                        s.node_type !~ 'Gather' DESC, s.share_percent DESC NULLS LAST,
+                        s.innermost DESC) AS busiest,
            s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
@@ -199,7 +200,7 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
                        -- first relation of a join's inner side, which is the second child.  Unknown
-                       -- if subplans are further children.
+                       -- if the join has subplans.
                        LEFT JOIN LATERAL (
                            SELECT pg_catalog.format(
                                       ' with %s%s', b.names[1],
@@ -250,9 +251,9 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node of the plan, and its relation, for a join the first relation of its inner side: '
-    'the running node with the largest share_percent. In a function, the node of the innermost '
-    'statement. Null if times are not known yet';
+    'busiest node: the running node with the largest share_percent, and its relation; for a join, '
+    'the first relation of its inner side. In a function, the node of the innermost statement. '
+    'Null if times are not known yet';
 COMMENT ON COLUMN clock_activity.share_percent IS
     'the node''s own time since counting began, in percent of the sum over all nodes, as in '
     'clock_running';

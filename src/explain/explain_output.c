@@ -359,7 +359,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	if (disturbed)
 	{
 		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals, executing_ns / 1e6);
-		if (own_ns > 0 && !unequal)
+		if (processes > cpus && cpus > 0 && !unequal)
 			appendStringInfo(&text, " (mean of %d processes)", processes);
 		else if (processes > 1)
 			appendStringInfoString(&text, " (leader)");

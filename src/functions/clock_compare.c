@@ -27,10 +27,9 @@
 #define DECIMALS		4
 
 /*
- * Difference of the costs of two clocks that matters, in nanoseconds per
- * reading.  EXPLAIN ANALYZE reads the clock twice per row of a node, so that
- * timing a million rows takes 10 ms more or less.  Without timing, a node takes
- * 10 to 100 ms for them.
+ * Smallest difference between the costs of two clocks that matters, in ns per
+ * reading.  EXPLAIN ANALYZE reads the clock twice per row of a node, so 5 ns are
+ * 10 ms per million rows.  Without timing, a node takes 10 to 100 ms for them.
  */
 #define MATTERING_NS	5
 

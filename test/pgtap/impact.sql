@@ -172,9 +172,9 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
               'known work: extensions of tables are counted')
     WHERE current_setting('server_version_num')::int >= 160000;
 
--- The upper limit of the cost assumes one call per 10 ns of active time, or the estimated number of
--- calls if that is larger. If scans read at least a row per us, it assumes 4 calls per row. It is
--- NULL if the active time is unknown.
+-- The upper limit assumes one call per 10 ns of active time or, if scans read at least one row per
+-- microsecond, 4 calls per row if these are fewer. It is at least the estimate, and NULL if the
+-- active time is unknown.
 SET LOCAL max_parallel_workers_per_gather = 1;
 SELECT is(array_agg(w.most_cpu_percent ORDER BY c.n),
           ARRAY[NULL, 400.0000, 8.0000, 400.0000, 8000.0000],
@@ -186,11 +186,11 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_timing';
--- If clocktiming.track has counted calls, the upper bound assumes as many calls per second for all
+-- If clocktiming.track has counted calls, the upper limit assumes as many calls per second for all
 -- active time, here for 900 ms per s: (100000 calls + margin) / 1000 ms.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent] ORDER BY c.n),
           ARRAY[[0.0800, 0.3600], [0.0800, 0.4320], [0.0800, 0.7200]],
-          'counted calls: estimate, and upper bound without, with and with unknown margin')
+          'counted calls: estimate, and upper limit without, with and with unknown margin')
 FROM (VALUES (1, 0), (2, 20000), (3, NULL)) AS c (n, margin),
      internal_clock_works(jsonb_build_object(
          'active ms', jsonb_build_object('per_s', 900),
@@ -228,22 +228,22 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'unknown under load (1 s of statistics): try clock_impact(60)',
+        'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
-        'unknown under load (1 s of statistics): try clock_impact(60)',
-        'if sample_rate <= 0.003, log_timing off (try clocktiming.track)'),
+        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'log_timing off: if sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
-        'unknown under load (1 s of statistics): try clock_impact(60)',
+        'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.005 (try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'unknown under load (1 s of statistics): try clock_impact(60)',
+        'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.5 (try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'unknown under load (1 s of statistics): try clock_impact(60)',
+        'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 1 (try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'unknown under load (1 s of statistics): try clock_impact(60)',
+        'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.08 (try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
@@ -290,27 +290,27 @@ SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, 
           concat_ws(', ', 'advice', name, t, s, cost, most, active))
 FROM (VALUES
     (true, 60, 'auto_explain', 5, 6, 9,
-     'unknown under load (60 s of statistics): try clock_impact(60)'),
+     'unknown: only 60 s of statistics; try clock_impact(60)'),
     (true, 3600, 'auto_explain', 0.5, 6, 1, 'if sample_rate <= 0.1'),
     (NULL, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1'),
     (true, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1'),
     (false, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1 (try clocktiming.track)'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
-    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'yes, log_timing off'),
+    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'log_timing off: yes'),
     (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
-     'unknown under load (2 min of statistics): try clock_impact(60)'),
+     'unknown: only 2 min of statistics; try clock_impact(60)'),
     -- active in 9 and 11 % of the period of the statistics
     (true, 7200, 'auto_explain', 0.45, 0.6, 5,
-     'unknown under load (mostly idle server): try clock_impact(60)'),
+     'unknown: mostly idle server; try clock_impact(60)'),
     (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'yes'),
     (true, 7200, 'track_io_timing', 0.45, 0.6, 5, 'yes'),
     (false, 7200, 'auto_explain', 0.45, 600, 5,
-     'unknown under load (mostly idle server): try clock_impact(60)'),
+     'unknown: mostly idle server; try clock_impact(60)'),
     -- active in 1.1, 0.9 and 0 % of the observed time
     (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'yes'),
-    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown under load (mostly idle server)'),
-    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown under load (mostly idle server)'),
+    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown: mostly idle server'),
+    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown: mostly idle server'),
     -- unknown operations; no operation
     (false, NULL, 'auto_explain', NULL, 6, NULL, 'if sample_rate <= 0.1 (try clocktiming.track)'),
     (true, NULL, 'auto_explain', 0, 0, 0, 'yes')

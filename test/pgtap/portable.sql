@@ -233,7 +233,7 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('if sample_rate <= 0.003, log_timing off'::text),
+    $$VALUES ('log_timing off: if sample_rate <= 0.003'::text),
              ('if sample_rate <= 0.003')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -256,7 +256,7 @@ SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p))
            FROM plan AS p WHERE p.node IS NULL OR p.node <= 0), '[{"node": 0, "line": "Query"}]',
           'clock_explain: a row for the whole query');
 SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0
-          AND note ~ '^\d+\.\d ms \(waits included\)$'
+          AND note ~ '^\d+\.\d ms \(waits included\)(, CPUs used by other processes)?$'
           AND abs(substring(note FROM '^[0-9.]+')::numeric - plain_ms) <= 0.0501,
           'clock_explain: the row for the whole query has the times of the run: '
               || p) FROM plan AS p WHERE node = 0;
@@ -282,11 +282,32 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET max_parallel_workers_per_gather = 2;
-SELECT matches((SELECT note FROM portable.clock_explain('SELECT count(*) FROM pg_attribute')
-                WHERE node = 0),
-    E'^\\d+\\.\\d ms \\(waits included\\), (3 processes|2 processes)\n'
-    '  \\(if the server has fewer CPUs, try\n  max_parallel_workers_per_gather = [01]\\)$',
-    'clock_explain: the number of processes of a parallel plan');
+-- lost time: 10 % and less of a period of 0.1 s after the executions
+CREATE TEMP TABLE original AS
+    SELECT pg_get_functiondef('portable.internal_clock_watch'::regproc) AS def;
+CREATE TEMP TABLE explained (lost_s float8, note text);
+DO $$
+DECLARE
+    lost float8;
+BEGIN
+    FOREACH lost IN ARRAY '{0.0099, 0.01}'::float8[] LOOP
+        EXECUTE regexp_replace((SELECT def FROM original), 'AS [$].*', format($body$AS $made_up$
+BEGIN
+    seconds := 0.1;
+    lost_s := %s;
+END $made_up$ $body$, lost));
+        INSERT INTO explained SELECT lost, note
+            FROM portable.clock_explain('SELECT count(*) FROM pg_attribute') WHERE node = 0;
+    END LOOP;
+    EXECUTE (SELECT def FROM original);
+END $$;
+SELECT matches(note, format(
+    E'^\\d+\\.\\d ms \\(waits included\\)%s, (3 processes|2 processes)\n'
+    '  \\(if the server has fewer CPUs, try\n  max_parallel_workers_per_gather = CPUs - 1\\)$',
+    CASE WHEN lost_s >= 0.01 THEN ', CPUs used by other processes' END),
+    'clock_explain: processes of a parallel plan, and other processes, lost s: ' || lost_s)
+FROM explained;
+DROP TABLE original, explained;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;

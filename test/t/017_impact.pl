@@ -330,7 +330,7 @@ foreach my $method (@methods)
 	is("@rest", 'clock_node_stats t estimate', 'counted: the other columns');
 
 	# A statement that is executed during the whole period has not been counted when the period ends.
-	# Its time is in the upper bound: 10 % of a CPU for each ns that timing a call costs.
+	# Its time is in the upper limit: 10 % of a CPU for each ns that timing a call costs.
 	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
 	$observer->query('SET clocktiming.track = off');
 	$running->send('SELECT pg_sleep(1000)');
@@ -338,7 +338,7 @@ foreach my $method (@methods)
 	  or die 'it does not sleep';
 	is($observer->query(
 			q{SELECT most_cpu_percent > 10, advice ~ '^if sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_timing'})->{out},
-		't|t', 'the upper bound contains statements that have not ended');
+		't|t', 'the upper limit contains statements that have not ended');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');
 	$_->quit foreach $running, $observer;
