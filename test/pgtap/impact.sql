@@ -172,8 +172,8 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
               'known work: extensions of tables are counted')
     WHERE current_setting('server_version_num')::int >= 160000;
 
--- The upper limit assumes one call per 10 ns of active time or, if scans read at least one row per
--- microsecond, 4 calls per row if these are fewer. It is at least the estimate, and NULL if the
+-- The upper limit assumes one call per 10 ns of active time. If scans read at least one row per
+-- microsecond, it assumes at most 4 calls per row. It is at least the estimate, and NULL if the
 -- active time is unknown.
 SET LOCAL max_parallel_workers_per_gather = 1;
 SELECT is(array_agg(w.most_cpu_percent ORDER BY c.n),
@@ -232,7 +232,7 @@ INSERT INTO made_up VALUES
         'if sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'log_timing off: if sample_rate <= 0.003 (try clocktiming.track)'),
+        'if sample_rate <= 0.003 with log_timing off (if on: next row)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.005 (try clocktiming.track)'),
@@ -297,7 +297,8 @@ FROM (VALUES
     (false, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1 (try clocktiming.track)'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
-    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5, 'log_timing off: yes'),
+    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5,
+     'yes with log_timing off (if on: next row)'),
     (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
      'unknown: only 2 min of statistics; try clock_impact(60)'),
     -- active in 9 and 11 % of the period of the statistics

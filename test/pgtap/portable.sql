@@ -233,7 +233,7 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('log_timing off: if sample_rate <= 0.003'::text),
+    $$VALUES ('if sample_rate <= 0.003 with log_timing off (if on: next row)'::text),
              ('if sample_rate <= 0.003')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -282,7 +282,7 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET max_parallel_workers_per_gather = 2;
--- lost time: 10 % and less of a period of 0.1 s after the executions
+-- other processes use the CPU for 9.9 % and for 10 % of 0.1 s after the executions
 CREATE TEMP TABLE original AS
     SELECT pg_get_functiondef('portable.internal_clock_watch'::regproc) AS def;
 CREATE TEMP TABLE explained (lost_s float8, note text);
@@ -305,7 +305,7 @@ SELECT matches(note, format(
     E'^\\d+\\.\\d ms \\(waits included\\)%s, (3 processes|2 processes)\n'
     '  \\(if the server has fewer CPUs, try\n  max_parallel_workers_per_gather = CPUs - 1\\)$',
     CASE WHEN lost_s >= 0.01 THEN ', CPUs used by other processes' END),
-    'clock_explain: processes of a parallel plan, and other processes, lost s: ' || lost_s)
+    'clock_explain: note of a parallel plan, seconds lost: ' || lost_s)
 FROM explained;
 DROP TABLE original, explained;
 RESET min_parallel_table_scan_size;
