@@ -1989,10 +1989,7 @@ AS $body$
                              THEN ', CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
-                                 E', %s processes\n'
-                                 '  (if the server has fewer CPUs, try\n'
-                                 '  max_parallel_workers_per_gather = CPUs - 1)',
-                                 s.processes)
+                                 ', %s processes', s.processes)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.
@@ -2679,13 +2676,14 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- auto_explain.log_timing, which is on by default, has the next row
+    -- The row of log_analyze has the cost without times, and that of log_timing, which is on by
+    -- default, follows.
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze'
-             THEN ' with log_timing off (if on: next row)' END;
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing on: next row; off: '
+             ELSE '' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := 'yes' || coalesce(without_times, '')
+    may_be_on CONSTANT text := without_times || 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -2707,10 +2705,10 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('if sample_rate <= %s%s',
+        RETURN format('%sif sample_rate <= %s%s', without_times,
                       trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
-                      coalesce(without_times,
-                               CASE WHEN NOT tracked THEN ' (try clocktiming.track)' END));
+                      CASE WHEN NOT tracked AND without_times = ''
+                           THEN ' (try clocktiming.track)' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

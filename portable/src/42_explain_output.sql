@@ -37,10 +37,7 @@ AS $body$
                              THEN ', CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
-                                 E', %s processes\n'
-                                 '  (if the server has fewer CPUs, try\n'
-                                 '  max_parallel_workers_per_gather = CPUs - 1)',
-                                 s.processes)
+                                 ', %s processes', s.processes)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.

@@ -320,7 +320,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		own_ns = 0;		/* wait for the plan's own processes */
 	double		others_ns;		/* wait for other processes */
 	double		waited_ns = 0;	/* wait for workers */
-	double		executing_ns;
+	double		executing_ns;	/* includes timing_ns */
+	double		timing_ns = 0;	/* if it is printed */
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
 	bool		unequal;
@@ -340,6 +341,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	mean_ns = rint(mean_ns / unit_ns) * unit_ns;
 	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
 	executing_ns = Max(run_ns - rint(plan->preempted_ns / unit_ns) * unit_ns - waited_ns, 0);
+	if (!only_disturbed)		/* otherwise, the line "Time" states it */
+		timing_ns = Min(rint(plan->overhead_ns / unit_ns) * unit_ns, executing_ns);
 	unequal = percent_of_run(plan, fabs(executing_ns - mean_ns)) >= MUCH_PREEMPTED;
 	if (processes > cpus && cpus > 0)
 	{
@@ -358,15 +361,20 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	appendStringInfo(&text, "%.*f ms", decimals, run_ns / 1e6);
 	if (disturbed)
 	{
-		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals, executing_ns / 1e6);
+		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals,
+						 (executing_ns - timing_ns) / 1e6);
 		if (processes > cpus && cpus > 0 && !unequal)
 			appendStringInfo(&text, " (mean of %d processes)", processes);
 		else if (processes > 1)
 			appendStringInfoString(&text, " (leader)");
+		if (timing_ns > 0)
+			appendStringInfo(&text, ",%s%.*f ms timing", separator, decimals, timing_ns / 1e6);
 		if (own_ns > 0)
-			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs "
-							 "(try%smax_parallel_workers_per_gather = %d)", separator, decimals,
-							 own_ns / 1e6, processes, cpus, separator, cpus - 1);
+			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs", separator,
+							 decimals, own_ns / 1e6, processes, cpus);
+		if (own_ns > others_ns)
+			appendStringInfo(&text, "%s(max_parallel_workers_per_gather = %d may be faster)",
+							 separator, cpus - 1);
 		if (others_ns > 0)
 			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by other processes", separator,
 							 own_ns > 0 ? "about " : "", decimals, others_ns / 1e6);

@@ -232,7 +232,7 @@ INSERT INTO made_up VALUES
         'if sample_rate <= 0.003 (try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 0.003 with log_timing off (if on: next row)'),
+        'log_timing on: next row; off: if sample_rate <= 0.003'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
         'if sample_rate <= 0.005 (try clocktiming.track)'),
@@ -298,7 +298,7 @@ FROM (VALUES
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
     (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5,
-     'yes with log_timing off (if on: next row)'),
+     'log_timing on: next row; off: yes'),
     (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
      'unknown: only 2 min of statistics; try clock_impact(60)'),
     -- active in 9 and 11 % of the period of the statistics
