@@ -1925,12 +1925,13 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
-                        ' ms (waits included)',
+                        ' ms (waits included, unknown to SQL)',
                         CASE WHEN (e ->> 'lost_percent')::float8 >= 10
-                             THEN ', CPUs used by other processes' END,
+                             THEN E',\n  CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
-                                 ', %s processes', s.processes)
+                                 E',\n  %s processes (which wait if there are fewer CPUs)',
+                                 s.processes)
                         END) END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.
