@@ -1984,7 +1984,7 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
-                        ' ms (waits included, unknown to SQL)',
+                        ' ms (waits included, length unknown)',
                         CASE WHEN (e ->> 'lost_percent')::float8 >= 10
                              THEN E',\n  CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
@@ -2677,8 +2677,8 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- The row of log_analyze has the cost without times, and that of log_timing, which is on by
-    -- default, follows.
+    -- Prefix for log_analyze, whose cost is without times.  log_timing, on by default, has the next
+    -- row.
     without_times CONSTANT text :=
         CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing on: next row; off: '
              ELSE '' END;

@@ -32,7 +32,7 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
-                        ' ms (waits included, unknown to SQL)',
+                        ' ms (waits included, length unknown)',
                         CASE WHEN (e ->> 'lost_percent')::float8 >= 10
                              THEN E',\n  CPUs used by other processes' END,
                         CASE WHEN s.processes > 1

@@ -321,7 +321,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		others_ns;		/* wait for other processes */
 	double		waited_ns = 0;	/* wait for workers */
 	double		executing_ns;	/* includes timing_ns */
-	double		timing_ns = 0;	/* if it is printed */
+	double		timing_ns = 0;	/* 0 if not printed */
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
 	bool		unequal;

@@ -63,8 +63,8 @@ extern char *explain_note(const NodeEstimate *node, bool with_processes);
 /*
  * Returns the duration of the run as text.  If the query waited long for a CPU, appends the times
  * of executing, of timing, and of each kind of wait.  If rare long calls took much time, appends
- * their time.  Puts the separator before each time.  With only_disturbed, returns NULL if nothing
- * is appended, and executing includes timing.
+ * their time.  Puts the separator before each time.  With only_disturbed, executing includes
+ * timing, and the function returns NULL if nothing is appended.
  */
 extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
 

@@ -186,8 +186,8 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_timing';
--- If clocktiming.track has counted calls, the upper limit assumes as many calls per second for all
--- active time, here for 900 ms per s: (100000 calls + margin) / 1000 ms.
+-- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
+-- margin) / 1000 ms, for all active time, here 900 ms per s.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent] ORDER BY c.n),
           ARRAY[[0.0800, 0.3600], [0.0800, 0.4320], [0.0800, 0.7200]],
           'counted calls: estimate, and upper limit without, with and with unknown margin')

@@ -256,7 +256,7 @@ SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p))
            FROM plan AS p WHERE p.node IS NULL OR p.node <= 0), '[{"node": 0, "line": "Query"}]',
           'clock_explain: a row for the whole query');
 SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0
-          AND note ~ E'^\\d+\\.\\d ms \\(waits included, unknown to SQL\\)'
+          AND note ~ E'^\\d+\\.\\d ms \\(waits included, length unknown\\)'
               '(,\n  CPUs used by other processes)?$'
           AND abs(substring(note FROM '^[0-9.]+')::numeric - plain_ms) <= 0.0501,
           'clock_explain: the row for the whole query has the times of the run: '
@@ -303,7 +303,7 @@ END $made_up$ $body$, lost));
     EXECUTE (SELECT def FROM original);
 END $$;
 SELECT matches(note, format(
-    E'^\\d+\\.\\d ms \\(waits included, unknown to SQL\\)%s,\n  (3 processes|2 processes) '
+    E'^\\d+\\.\\d ms \\(waits included, length unknown\\)%s,\n  (3 processes|2 processes) '
     '\\(which wait if there are fewer CPUs\\)$',
     CASE WHEN lost_s >= 0.01 THEN E',\n  CPUs used by other processes' END),
     'clock_explain: note of a parallel plan, seconds lost: ' || lost_s)

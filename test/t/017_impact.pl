@@ -330,7 +330,7 @@ foreach my $method (@methods)
 	is("@rest", 'clock_node_stats t estimate', 'counted: the other columns');
 
 	# A statement that is executed during the whole period has not been counted when the period ends.
-	# The upper limit includes its time: one call per 10 ns, so 10 % of a CPU per ns of timing a call.
+	# The upper limit includes its time: at a call per 10 ns, each ns of timing costs 10 % of a CPU.
 	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
 	$observer->query('SET clocktiming.track = off');
 	$running->send('SELECT pg_sleep(1000)');
