@@ -1915,8 +1915,9 @@ BEGIN
           AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
         -- active_percent, the cost in percent of the sessions' active time, is null if they were
         -- never active
-        RETURN 'unknown: mostly idle server'
-            || CASE WHEN statistics_s IS NULL THEN '' ELSE '; try clock_impact(60)' END;
+        RETURN 'unknown: mostly idle server; '
+            || CASE WHEN statistics_s IS NULL THEN 'repeat under load'
+                    ELSE 'try clock_impact(60)' END;
     ELSIF most_cpu_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN

@@ -310,8 +310,8 @@ FROM (VALUES
      'unknown: mostly idle server; try clock_impact(60)'),
     -- active in 1.1, 0.9 and 0 % of the observed time
     (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'yes'),
-    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown: mostly idle server'),
-    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown: mostly idle server'),
+    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown: mostly idle server; repeat under load'),
+    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown: mostly idle server; repeat under load'),
     -- unknown operations; no operation
     (false, NULL, 'auto_explain', NULL, 6, NULL, 'if sample_rate <= 0.1 (try clocktiming.track)'),
     (true, NULL, 'auto_explain', 0, 0, 0, 'yes')
