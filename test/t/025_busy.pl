@@ -67,7 +67,7 @@ my ($stated_ms, $self_ms) = splice(@parts, 6, 2);
 cmp_ok($self_ms / ($stated_ms // $parts[1]), '>=', 0.95, 'rows: the note states the sum of self_ms') or diag $parallel;
 cmp_ok($self_ms / ($stated_ms // $parts[1]), '<=', 1.01, 'rows: the note states no less than the sum of self_ms') or diag $parallel;
 cmp_ok(abs($parts[1] + $parts[2] + $parts[3] + $parts[4] + ($parts[5] // 0) - $parts[0]), '<', 0.01, 'rows: the parts of a parallel plan add up') or diag $parallel;
-cmp_ok(abs($parts[3] - ($parts[1] + $parts[2]) / $cpus), '<=', 0.15, 'rows: with one process more than CPUs, the leader waits 1 / CPUs of its executing time') or diag $parallel;
+cmp_ok(abs($parts[3] - ($parts[1] + $parts[2]) / $cpus), '<=', 0.15, 'rows: with one process more than CPUs, the leader waits 1 / CPUs of the time of executing and timing') or diag $parallel;
 # The leader only waits, so its executing time differs much from the mean of the processes.
 my $workers_only = $node->safe_psql('postgres', "SET parallel_leader_participation = off; $start$end");
 like($workers_only, qr/;\n  self times add up to (\d+)(\.\d)? ms \(mean of processes\)\|\1\./, 'rows: the sum of self_ms is stated if it is not the executing time');
