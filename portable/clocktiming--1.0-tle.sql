@@ -2618,8 +2618,8 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- Prefix for log_analyze, whose cost is without times.  log_timing, on by default, has the next
-    -- row.
+    -- Prefix for log_analyze, whose row has the cost of plans without times.  The next row has the
+    -- cost with times, which are on by default.
     without_times CONSTANT text :=
         CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing on: next row; off: '
              ELSE '' END;

@@ -199,8 +199,8 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.workers) OVER outermost AS workers,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
-                       -- first relation of a join's inner side, which is the second child.  Unknown
-                       -- if the join has subplans.
+                       -- Returns the first relation of a join's inner side, which is the second
+                       -- child.  Returns no row if the join has subplans.
                        LEFT JOIN LATERAL (
                            SELECT pg_catalog.format(
                                       ' with %s%s', b.names[1],

@@ -324,6 +324,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	double		timing_ns = 0;	/* 0 if not printed */
 	int			processes = 0;
 	int			cpus = platform_cpus_allowed();
+	bool		crowded;		/* more processes than CPUs */
 	bool		unequal;
 	bool		disturbed = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
 	bool		rare = plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS);
@@ -344,7 +345,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	if (!only_disturbed)		/* otherwise, the line "Time" states it */
 		timing_ns = Min(rint(plan->overhead_ns / unit_ns) * unit_ns, executing_ns);
 	unequal = percent_of_run(plan, fabs(executing_ns - mean_ns)) >= MUCH_PREEMPTED;
-	if (processes > cpus && cpus > 0)
+	crowded = processes > cpus && cpus > 0;
+	if (crowded)
 	{
 		if (!unequal)
 			executing_ns = mean_ns;
@@ -363,7 +365,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	{
 		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals,
 						 (executing_ns - timing_ns) / 1e6);
-		if (processes > cpus && cpus > 0 && !unequal)
+		if (crowded && !unequal)
 			appendStringInfo(&text, " (mean of %d processes)", processes);
 		else if (processes > 1)
 			appendStringInfoString(&text, " (leader)");

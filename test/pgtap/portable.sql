@@ -283,7 +283,7 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET max_parallel_workers_per_gather = 2;
--- other processes use the CPU for 9.9 % and for 10 % of 0.1 s after the executions
+-- Other processes use the CPU for 9.9 % and for 10 % of 0.1 s after the executions.
 CREATE TEMP TABLE original AS
     SELECT pg_get_functiondef('portable.internal_clock_watch'::regproc) AS def;
 CREATE TEMP TABLE explained (lost_s float8, note text);
