@@ -293,7 +293,7 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	begin_timed_call(t, query_reading(query, t, false));
 	t->call_known = known;
 
-	t->call_start = start = query_reading(query, t, true);
+	t->call_start = start = query_reading(query, t, false);
 	slot = node->ExecProcNodeReal(node);
 	stop = query_reading(query, t, true);
 	t->call_start = 0;

@@ -61,19 +61,18 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * Excludes the time since the latest reading of the clock.  Most of it was spent on asking the
- * kernel how long other processes used the CPU.  If asking took long, another process has used the
- * CPU meanwhile, and the kernel's next answer includes that process's time.  To count that time
- * only once, asked_ticks increases by at most long_ticks.
+ * If asking the kernel for the CPU usage took long, other processes used the CPU meanwhile, or this
+ * process was stopped.  The kernel's next answer includes that time.  So the part above long_ticks
+ * is left to the next interval between readings.
  */
 void
 query_take_off(QueryTiming *query)
 {
-	uint64		asked = fenced_ticks() - query->last_reading;
+	uint64		asked = Min(fenced_ticks() - query->last_reading, (uint64) query->long_ticks);
 
 	query->last_reading += asked;
 	query->off_ticks += asked;
-	query->asked_ticks += Min(asked, (uint64) query->long_ticks);
+	query->asked_ticks += asked;
 }
 
 void
@@ -397,8 +396,9 @@ query_timing_stop(QueryTiming *query)
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
 	query->preempted_ns += ask_usage(query);
 	query_take_off(query);
-	query->stop_ticks = query->last_reading;
+	query->stop_ticks = now_ticks();
 	query->stop_ns = reference_ns();
+	query->outside.ends += (double) (query->stop_ticks - query->last_reading);
 }
 
 double

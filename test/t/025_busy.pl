@@ -13,6 +13,7 @@ use Test::More;
 use ClockShim;
 
 my ($busy_cpu, $no_tsc) = map { ClockShim->new($_) } 'busy_cpu', 'no_tsc';
+my $slow_usage = ClockShim->new('slow_usage', 2);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 my $query = 'SELECT count(*) FROM a CROSS JOIN b';
@@ -57,7 +58,7 @@ my $start = qq{
 	SET min_parallel_table_scan_size = 0;
 	SET parallel_setup_cost = 0;
 	SET parallel_tuple_cost = 0;
-	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 20000)')};
+	SELECT max(note) FILTER (WHERE node = 0), sum(self_ms) FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 60000)')};
 my $end = '; ALTER TABLE a RESET (parallel_workers)';
 my $parallel = $node->safe_psql('postgres', $start . $end);
 my ($processes, $workers) = ($cpus + 1, $cpus - 1);
@@ -78,6 +79,14 @@ foreach my $method ('full', 'isolate')
 {
 	like(explained('clock_explain_text', "method => '$method'"), qr/^Time: .*, $method/m, "$method: there is a summary");
 }
+$node->stop;
+
+# The process is stopped while it asks the kernel how long other processes used the CPU. The time must
+# not be silently added to the self time of a node.
+$slow_usage->start($node);
+$slow_usage->write(0, 20, 400e6);
+my ($stopped) = split /\|/, $node->safe_psql('postgres', q{SELECT note, run_ms FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 60000)')});
+like($stopped, qr/;\n  [34]\d\d\.\d ms in a few long calls, or in gaps between timed calls\z/, 'stopped for 0.4 s while asking for the CPU usage');
 $node->stop;
 
 # Without the TSC, a reading of the clock takes as long as a hundred calls of the Materialize node.
