@@ -889,12 +889,6 @@ BEGIN
     END IF;
 
     repetitions := cardinality(plain);
-    IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up after % execution% of the query',
-            executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
-            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
-            HINT = 'Two rounds of all modes need a longer duration.';
-    END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
     SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms
     FROM @extschema@.internal_clock_low_mean(plain) AS p,
@@ -986,6 +980,11 @@ BEGIN
     o := @extschema@.internal_clock_overhead(rows, workload,
         duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
+    IF repetitions = 0 THEN
+        RAISE WARNING 'the duration was used up before the query was executed in all modes'
+            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
+            HINT = 'Use a longer duration.';
+    END IF;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
     counting_ns := round(o.counting_ns::numeric, 2);
@@ -1908,6 +1907,7 @@ RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
+    began CONSTANT timestamptz := clock_timestamp();
     measured jsonb;
     watched record;
     overhead record;
@@ -1924,7 +1924,9 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    watched := @extschema@.internal_clock_watch(0.1);
+    -- With 0.1 s, one of ten readings beside as many processes as CPUs showed no wait.
+    watched := @extschema@.internal_clock_watch(
+        least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began))));
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -1984,9 +1986,15 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
-                        ' ms (waits included, length unknown)',
-                        CASE WHEN (e ->> 'lost_percent')::float8 >= 10
-                             THEN E',\n  CPUs used by other processes' END,
+                        ' ms',
+                        -- The watched process was alone, so its waits are not those of a parallel
+                        -- plan's processes.
+                        CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
+                             WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
+                        CASE WHEN w.waited_ms IS NOT NULL
+                             THEN E',\n  ' || CASE WHEN s.processes > 1 THEN ''
+                                      ELSE pg_catalog.format('about %s ms waiting: ', w.waited_ms)
+                                      END || 'CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
                                  E',\n  %s processes (which wait if there are fewer CPUs)',
@@ -2023,6 +2031,12 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m) AS s
+         LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
+                                   * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
+             ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
+         -- two significant digits
+         LEFT JOIN LATERAL (SELECT pg_catalog.round(v.ms, 1 - floor(log(v.ms))::integer)
+                                       AS waited_ms) AS w ON true
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
@@ -2677,11 +2691,10 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- Prefix for log_analyze, whose row has the cost of plans without times.  The next row has the
-    -- cost with times, which are on by default.
+    -- Prefix for log_analyze, whose row has the cost of plans without times.  The row of log_timing
+    -- has the cost with times, which are on by default.
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing on: next row; off: '
-             ELSE '' END;
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'without log_timing: ' ELSE '' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
     may_be_on CONSTANT text := without_times || 'yes'
@@ -2690,8 +2703,9 @@ DECLARE
                CASE WHEN statistics_s < 3600
                     THEN format('based on %s; try clock_impact(60)', statistics_period)
                END), '') || ')', '');
-    sample_rate numeric :=
+    sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    most_rate numeric;
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
         RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
@@ -2706,11 +2720,12 @@ BEGIN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('%sif sample_rate <= %s%s', without_times,
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
+        most_rate := sample_rate / most_cpu_percent;
+        RETURN format('%sonly if sample_rate <= %s (now %s%s)', without_times,
+                      trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
+                      trim_scale(sample_rate),
                       CASE WHEN NOT tracked AND without_times = ''
-                           THEN ' (try clocktiming.track)' END);
+                           THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

@@ -1893,11 +1893,10 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- Prefix for log_analyze, whose row has the cost of plans without times.  The next row has the
-    -- cost with times, which are on by default.
+    -- Prefix for log_analyze, whose row has the cost of plans without times.  The row of log_timing
+    -- has the cost with times, which are on by default.
     without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'log_timing on: next row; off: '
-             ELSE '' END;
+        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'without log_timing: ' ELSE '' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
     may_be_on CONSTANT text := without_times || 'yes'
@@ -1906,8 +1905,9 @@ DECLARE
                CASE WHEN statistics_s < 3600
                     THEN format('based on %s; try clock_impact(60)', statistics_period)
                END), '') || ')', '');
-    sample_rate numeric :=
+    sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    most_rate numeric;
 BEGIN
     IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
         RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
@@ -1922,11 +1922,12 @@ BEGIN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        sample_rate := sample_rate / most_cpu_percent;
-        RETURN format('%sif sample_rate <= %s%s', without_times,
-                      trim_scale(trunc(sample_rate, ceil(-log(sample_rate))::int)),
+        most_rate := sample_rate / most_cpu_percent;
+        RETURN format('%sonly if sample_rate <= %s (now %s%s)', without_times,
+                      trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
+                      trim_scale(sample_rate),
                       CASE WHEN NOT tracked AND without_times = ''
-                           THEN ' (try clocktiming.track)' END);
+                           THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

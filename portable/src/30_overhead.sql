@@ -151,12 +151,6 @@ BEGIN
     END IF;
 
     repetitions := cardinality(plain);
-    IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up after % execution% of the query',
-            executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
-            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
-            HINT = 'Two rounds of all modes need a longer duration.';
-    END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
     SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms
     FROM @extschema@.internal_clock_low_mean(plain) AS p,
@@ -248,6 +242,11 @@ BEGIN
     o := @extschema@.internal_clock_overhead(rows, workload,
         duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
+    IF repetitions = 0 THEN
+        RAISE WARNING 'the duration was used up before the query was executed in all modes'
+            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
+            HINT = 'Use a longer duration.';
+    END IF;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
     counting_ns := round(o.counting_ns::numeric, 2);

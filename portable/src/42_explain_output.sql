@@ -32,9 +32,15 @@ AS $body$
                         pg_catalog.round((e ->> 'plain_ms')::numeric,
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
-                        ' ms (waits included, length unknown)',
-                        CASE WHEN (e ->> 'lost_percent')::float8 >= 10
-                             THEN E',\n  CPUs used by other processes' END,
+                        ' ms',
+                        -- The watched process was alone, so its waits are not those of a parallel
+                        -- plan's processes.
+                        CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
+                             WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
+                        CASE WHEN w.waited_ms IS NOT NULL
+                             THEN E',\n  ' || CASE WHEN s.processes > 1 THEN ''
+                                      ELSE pg_catalog.format('about %s ms waiting: ', w.waited_ms)
+                                      END || 'CPUs used by other processes' END,
                         CASE WHEN s.processes > 1
                              THEN pg_catalog.format(
                                  E',\n  %s processes (which wait if there are fewer CPUs)',
@@ -71,6 +77,12 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m) AS s
+         LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
+                                   * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
+             ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
+         -- two significant digits
+         LEFT JOIN LATERAL (SELECT pg_catalog.round(v.ms, 1 - floor(log(v.ms))::integer)
+                                       AS waited_ms) AS w ON true
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS

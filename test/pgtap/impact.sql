@@ -229,22 +229,22 @@ INSERT INTO made_up VALUES
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 0.003 (try clocktiming.track)'),
+        'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
     ('auto_explain.log_analyze', 0.06, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'log_timing on: next row; off: if sample_rate <= 0.003'),
+        'without log_timing: only if sample_rate <= 0.003 (now 1)'),
     ('auto_explain.log_timing', 40, 200, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 0.005 (try clocktiming.track)'),
+        'only if sample_rate <= 0.005 (now 1; try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 0.5 (try clocktiming.track)'),
+        'only if sample_rate <= 0.5 (now 1; try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 1 (try clocktiming.track)'),
+        'only if sample_rate <= 1 (now 1; try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'if sample_rate <= 0.08 (try clocktiming.track)'),
+        'only if sample_rate <= 0.08 (now 1; try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
@@ -268,7 +268,7 @@ SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, h
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
 SELECT is((SELECT advice FROM clock_impact(60) WHERE setting = 'auto_explain.log_timing'),
-    'if sample_rate <= 0.00005 (try clocktiming.track)',
+    'only if sample_rate <= 0.00005 (now 0.01; try clocktiming.track)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
@@ -291,14 +291,15 @@ SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, 
 FROM (VALUES
     (true, 60, 'auto_explain', 5, 6, 9,
      'unknown: only 60 s of statistics; try clock_impact(60)'),
-    (true, 3600, 'auto_explain', 0.5, 6, 1, 'if sample_rate <= 0.1'),
-    (NULL, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1'),
-    (true, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1'),
-    (false, NULL, 'auto_explain', 5, 6, 9, 'if sample_rate <= 0.1 (try clocktiming.track)'),
+    (true, 3600, 'auto_explain', 0.5, 6, 1, 'only if sample_rate <= 0.1 (now 1)'),
+    (NULL, NULL, 'auto_explain', 5, 6, 9, 'only if sample_rate <= 0.1 (now 1)'),
+    (true, NULL, 'auto_explain', 5, 6, 9, 'only if sample_rate <= 0.1 (now 1)'),
+    (false, NULL, 'auto_explain', 5, 6, 9,
+     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
     (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5,
-     'log_timing on: next row; off: yes'),
+     'without log_timing: yes'),
     (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
      'unknown: only 2 min of statistics; try clock_impact(60)'),
     -- active in 9 and 11 % of the period of the statistics
@@ -313,7 +314,8 @@ FROM (VALUES
     (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown: mostly idle server; repeat under load'),
     (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown: mostly idle server; repeat under load'),
     -- unknown operations; no operation
-    (false, NULL, 'auto_explain', NULL, 6, NULL, 'if sample_rate <= 0.1 (try clocktiming.track)'),
+    (false, NULL, 'auto_explain', NULL, 6, NULL,
+     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     (true, NULL, 'auto_explain', 0, 0, 0, 'yes')
     ) AS v (t, s, name, cost, most, active, advice);
 SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, s, false), a,

@@ -233,8 +233,8 @@ END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('log_timing on: next row; off: if sample_rate <= 0.003'::text),
-             ('if sample_rate <= 0.003')$$,
+    $$VALUES ('without log_timing: only if sample_rate <= 0.003 (now 1)'::text),
+             ('only if sample_rate <= 0.003 (now 1)')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 DROP TABLE original;
@@ -256,8 +256,8 @@ SELECT is((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p))
            FROM plan AS p WHERE p.node IS NULL OR p.node <= 0), '[{"node": 0, "line": "Query"}]',
           'clock_explain: a row for the whole query');
 SELECT ok(run_ms > 0 AND estimate_ms > 0 AND plain_ms > 0
-          AND note ~ E'^\\d+\\.\\d ms \\(waits included, length unknown\\)'
-              '(,\n  CPUs used by other processes)?$'
+          AND note ~ (E'^\\d+\\.\\d ms( \\(few waits for a CPU\\)|'
+              ',\n  about [0-9.]+ ms waiting: CPUs used by other processes)$')
           AND abs(substring(note FROM '^[0-9.]+')::numeric - plain_ms) <= 0.0501,
           'clock_explain: the row for the whole query has the times of the run: '
               || p) FROM plan AS p WHERE node = 0;
@@ -287,6 +287,7 @@ SET max_parallel_workers_per_gather = 2;
 CREATE TEMP TABLE original AS
     SELECT pg_get_functiondef('portable.internal_clock_watch'::regproc) AS def;
 CREATE TEMP TABLE explained (lost_s float8, note text);
+CREATE TEMP TABLE explained_serial (lost_s float8, note text, plain_ms numeric);
 DO $$
 DECLARE
     lost float8;
@@ -299,6 +300,9 @@ BEGIN
 END $made_up$ $body$, lost));
         INSERT INTO explained SELECT lost, note
             FROM portable.clock_explain('SELECT count(*) FROM pg_attribute') WHERE node = 0;
+        INSERT INTO explained_serial SELECT lost, note, plain_ms
+            FROM portable.clock_explain('SELECT count(*) FROM generate_series(1, 10000)')
+            WHERE node = 0;
     END LOOP;
     EXECUTE (SELECT def FROM original);
 END $$;
@@ -308,7 +312,14 @@ SELECT matches(note, format(
     CASE WHEN lost_s >= 0.01 THEN E',\n  CPUs used by other processes' END),
     'clock_explain: note of a parallel plan, seconds lost: ' || lost_s)
 FROM explained;
-DROP TABLE original, explained;
+SELECT matches(note, CASE WHEN lost_s < 0.01 THEN E'^[0-9.]+ ms \\(few waits for a CPU\\)$'
+    ELSE E'^[0-9.]+ ms,\n  about [0-9.]+ ms waiting: CPUs used by other processes$' END,
+    'clock_explain: note of a serial plan, seconds lost: ' || lost_s)
+FROM explained_serial;
+SELECT cmp_ok(abs(substring(note FROM 'about ([0-9.]+) ms')::numeric / (0.1 * plain_ms) - 1),
+              '<=', 0.0501, 'clock_explain: the wait in proportion to the seconds lost: ' || note)
+FROM explained_serial WHERE lost_s = 0.01;
+DROP TABLE original, explained, explained_serial;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
