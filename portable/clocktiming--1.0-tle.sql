@@ -922,7 +922,7 @@ BEGIN
         duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up before the query was executed in all modes'
+        RAISE WARNING 'the duration was too short to execute the query in all modes'
             USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
             HINT = 'Use a longer duration.';
     END IF;
@@ -1865,7 +1865,8 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- With 0.1 s, one of ten readings beside as many processes as CPUs showed no wait.
+    -- Watches for as long as the executions took, but at most 0.3 s.  Beside as many busy processes
+    -- as CPUs, one of ten observations of 0.1 s saw no wait.
     watched := @extschema@.internal_clock_watch(
         least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began))));
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
@@ -1928,8 +1929,8 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms',
-                        -- The watched process was alone, so its waits are not those of a parallel
-                        -- plan's processes.
+                        -- internal_clock_watch() has no parallel processes, so its waits are not
+                        -- those of a parallel plan.
                         CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
                              WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
                         CASE WHEN w.waited_ms IS NOT NULL
@@ -1976,8 +1977,9 @@ AS $body$
                                    * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
              ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
          -- two significant digits
-         LEFT JOIN LATERAL (SELECT pg_catalog.round(v.ms, 1 - floor(log(v.ms))::integer)
-                                       AS waited_ms) AS w ON true
+         LEFT JOIN LATERAL (
+             SELECT pg_catalog.round(v.ms, 1 - pg_catalog.floor(pg_catalog.log(v.ms))::integer)
+                        AS waited_ms) AS w ON true
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
@@ -2337,6 +2339,9 @@ DECLARE
          + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
                     counted_calls))
         / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+    not_written CONSTANT text :=
+        '; the cost of writing plans to the log is not included, and is far higher if each '
+        'statement is logged';
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -2379,14 +2384,14 @@ BEGIN
                      (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'auto_explain.log_analyze'),
                      (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'auto_explain.log_timing'),
+                      'auto_explain.log_timing = off'),
                      (12, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'clocktiming.sampled_timing'),
                      (13, 0, 990000, 'statements', 'pg_stat_statements', 1,
                       'clocktiming.sampled_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
-          AND (w.n NOT IN (10, 12) OR costs ? 'counting_ns')
+          AND (w.n NOT IN (11, 12) OR costs ? 'counting_ns')
           AND (w.n NOT IN (12, 13) OR sampled IS NOT NULL)
         ORDER BY w.n
     LOOP
@@ -2494,7 +2499,7 @@ BEGIN
         reading_ns := round(cost.reading_ns::numeric, 2);
         reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
         clock := cost.clock;
-        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_timing' THEN
+        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
             op_ns := cost.counting_ns;
             op_margin_ns := cost.counting_margin_ns;
@@ -2503,10 +2508,8 @@ BEGIN
             reading_ns := NULL;
             reading_margin_ns := NULL;
             reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
-                               reason)
-                || '; the cost of writing plans to the log is not included, and is far higher if '
-                   'each statement is logged';
-        ELSIF setting = 'auto_explain.log_timing' THEN
+                               reason) || not_written;
+        ELSIF setting = 'auto_explain.log_analyze' THEN
             op_ns := coalesce(cost.counting_ns, 0)
                 + coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
             op_margin_ns := coalesce(cost.counting_margin_ns, 0)
@@ -2516,12 +2519,12 @@ BEGIN
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
-            reason := format('the cost %s that of log_analyze, without which nothing is timed; ',
+            reason := format('the cost %s that of counting rows; ',
                              CASE WHEN cost.counting_ns IS NULL THEN 'excludes'
                                   ELSE 'includes' END)
                 || reason
                 || coalesce('; timing a call is assumed to cost two readings, because '
-                            || cost.problem, '');
+                            || cost.problem, '') || not_written;
         ELSIF work = 'statements' THEN
             -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
             -- clock, that costs more than sampling.
@@ -2547,17 +2550,15 @@ BEGIN
             END IF;
         END IF;
 
-        value := current_setting(setting, true);
+        value := current_setting(split_part(setting, ' ', 1), true);
         in_effect := CASE
             WHEN setting LIKE 'track%' THEN coalesce(value = 'on', false)
             ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                           AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
-                 AND CASE setting
-                         WHEN 'auto_explain.log_analyze' THEN true
-                         ELSE coalesce(current_setting('auto_explain.log_timing', true) = 'on',
-                                       false)
-                              AND coalesce(sampled, false)
-                                  = (setting = 'clocktiming.sampled_timing')
+                 AND CASE WHEN current_setting('auto_explain.log_timing', true) = 'off'
+                          THEN setting = 'auto_explain.log_timing = off'
+                          ELSE setting = CASE WHEN sampled THEN 'clocktiming.sampled_timing'
+                                              ELSE 'auto_explain.log_analyze' END
                      END
             END;
         -- converts ns per second to percent of one CPU
@@ -2632,13 +2633,9 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- Prefix for log_analyze, whose row has the cost of plans without times.  The row of log_timing
-    -- has the cost with times, which are on by default.
-    without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'without log_timing: ' ELSE '' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := without_times || 'yes'
+    may_be_on CONSTANT text := 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -2662,11 +2659,10 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         most_rate := sample_rate / most_cpu_percent;
-        RETURN format('%sonly if sample_rate <= %s (now %s%s)', without_times,
+        RETURN format('only if sample_rate <= %s (now %s%s)',
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
-                      CASE WHEN NOT tracked AND without_times = ''
-                           THEN '; try clocktiming.track' END);
+                      CASE WHEN NOT tracked THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';

@@ -1598,6 +1598,9 @@ DECLARE
          + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
                     counted_calls))
         / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+    not_written CONSTANT text :=
+        '; the cost of writing plans to the log is not included, and is far higher if each '
+        'statement is logged';
     cost record;
     counted jsonb;
     why_not_statements text;
@@ -1640,14 +1643,14 @@ BEGIN
                      (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'auto_explain.log_analyze'),
                      (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
-                      'auto_explain.log_timing'),
+                      'auto_explain.log_timing = off'),
                      (12, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1,
                       'clocktiming.sampled_timing'),
                      (13, 0, 990000, 'statements', 'pg_stat_statements', 1,
                       'clocktiming.sampled_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
-          AND (w.n NOT IN (10, 12) OR costs ? 'counting_ns')
+          AND (w.n NOT IN (11, 12) OR costs ? 'counting_ns')
           AND (w.n NOT IN (12, 13) OR sampled IS NOT NULL)
         ORDER BY w.n
     LOOP
@@ -1755,7 +1758,7 @@ BEGIN
         reading_ns := round(cost.reading_ns::numeric, 2);
         reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
         clock := cost.clock;
-        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_timing' THEN
+        IF work = 'calls of plan nodes' AND setting <> 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
             op_ns := cost.counting_ns;
             op_margin_ns := cost.counting_margin_ns;
@@ -1764,10 +1767,8 @@ BEGIN
             reading_ns := NULL;
             reading_margin_ns := NULL;
             reason := coalesce('the cost of counting a call is unknown, because ' || cost.problem,
-                               reason)
-                || '; the cost of writing plans to the log is not included, and is far higher if '
-                   'each statement is logged';
-        ELSIF setting = 'auto_explain.log_timing' THEN
+                               reason) || not_written;
+        ELSIF setting = 'auto_explain.log_analyze' THEN
             op_ns := coalesce(cost.counting_ns, 0)
                 + coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
             op_margin_ns := coalesce(cost.counting_margin_ns, 0)
@@ -1777,12 +1778,12 @@ BEGIN
             reading_ns := round(cost.plan_reading_ns::numeric, 2);
             reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
             clock := cost.plan_clock;
-            reason := format('the cost %s that of log_analyze, without which nothing is timed; ',
+            reason := format('the cost %s that of counting rows; ',
                              CASE WHEN cost.counting_ns IS NULL THEN 'excludes'
                                   ELSE 'includes' END)
                 || reason
                 || coalesce('; timing a call is assumed to cost two readings, because '
-                            || cost.problem, '');
+                            || cost.problem, '') || not_written;
         ELSIF work = 'statements' THEN
             -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
             -- clock, that costs more than sampling.
@@ -1808,17 +1809,15 @@ BEGIN
             END IF;
         END IF;
 
-        value := current_setting(setting, true);
+        value := current_setting(split_part(setting, ' ', 1), true);
         in_effect := CASE
             WHEN setting LIKE 'track%' THEN coalesce(value = 'on', false)
             ELSE coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                           AND current_setting('auto_explain.log_min_duration', true) <> '-1', false)
-                 AND CASE setting
-                         WHEN 'auto_explain.log_analyze' THEN true
-                         ELSE coalesce(current_setting('auto_explain.log_timing', true) = 'on',
-                                       false)
-                              AND coalesce(sampled, false)
-                                  = (setting = 'clocktiming.sampled_timing')
+                 AND CASE WHEN current_setting('auto_explain.log_timing', true) = 'off'
+                          THEN setting = 'auto_explain.log_timing = off'
+                          ELSE setting = CASE WHEN sampled THEN 'clocktiming.sampled_timing'
+                                              ELSE 'auto_explain.log_analyze' END
                      END
             END;
         -- converts ns per second to percent of one CPU
@@ -1893,13 +1892,9 @@ DECLARE
     idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
-    -- Prefix for log_analyze, whose row has the cost of plans without times.  The row of log_timing
-    -- has the cost with times, which are on by default.
-    without_times CONSTANT text :=
-        CASE WHEN setting = 'auto_explain.log_analyze' THEN 'without log_timing: ' ELSE '' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
-    may_be_on CONSTANT text := without_times || 'yes'
+    may_be_on CONSTANT text := 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
@@ -1923,11 +1918,10 @@ BEGIN
     ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
         most_rate := sample_rate / most_cpu_percent;
-        RETURN format('%sonly if sample_rate <= %s (now %s%s)', without_times,
+        RETURN format('only if sample_rate <= %s (now %s%s)',
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
-                      CASE WHEN NOT tracked AND without_times = ''
-                           THEN '; try clocktiming.track' END);
+                      CASE WHEN NOT tracked THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
         RETURN 'unknown, see reason';
@@ -2010,7 +2004,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits auto_explain.log_analyze';
+    'if cost_ns is null, else uses cost_ns and omits the ways of auto_explain whose cost '
+    'it does not determine';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 

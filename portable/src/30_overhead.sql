@@ -243,7 +243,7 @@ BEGIN
         duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     IF repetitions = 0 THEN
-        RAISE WARNING 'the duration was used up before the query was executed in all modes'
+        RAISE WARNING 'the duration was too short to execute the query in all modes'
             USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)),
             HINT = 'Use a longer duration.';
     END IF;

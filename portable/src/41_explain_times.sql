@@ -389,7 +389,8 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- With 0.1 s, one of ten readings beside as many processes as CPUs showed no wait.
+    -- Watches for as long as the executions took, but at most 0.3 s.  Beside as many busy processes
+    -- as CPUs, one of ten observations of 0.1 s saw no wait.
     watched := @extschema@.internal_clock_watch(
         least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began))));
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus

@@ -61,18 +61,20 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * If asking the kernel for the CPU usage took long, other processes used the CPU meanwhile, or this
- * process was stopped.  The kernel's next answer includes that time.  So the part above long_ticks
- * is left to the next interval between readings.
+ * If asking the kernel for the CPU usage took longer than ask_ticks, this process has waited, for
+ * example for the CPU.  The next call of ask_usage() counts this wait.  So only long_ticks are
+ * excluded, and the rest belongs to the next interval between readings.
  */
 void
 query_take_off(QueryTiming *query)
 {
-	uint64		asked = Min(fenced_ticks() - query->last_reading, (uint64) query->long_ticks);
+	uint64		asked = fenced_ticks() - query->last_reading;
 
+	if ((double) asked > query->ask_ticks)
+		asked = (uint64) query->long_ticks;
 	query->last_reading += asked;
 	query->off_ticks += asked;
-	query->asked_ticks += asked;
+	query->asked_ticks += Min(asked, (uint64) query->long_ticks);
 }
 
 void
@@ -262,8 +264,9 @@ add_off_ticks(QueryTiming *query, double ticks)
 static double
 ask_usage(QueryTiming *query)
 {
-	CpuUsage	usage = cpu_usage_after();
+	/* read first, so that a wait while asking belongs to the next answer */
 	uint64		now_ns = reference_ns();
+	CpuUsage	usage = cpu_usage_after();
 	double		elapsed_ns = (double) (int64) (now_ns - query->usage_ns);
 	double		ns = preempted_ns(&query->usage, &usage, elapsed_ns);
 

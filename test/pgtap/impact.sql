@@ -7,7 +7,7 @@ CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing',
-    'auto_explain.log_analyze', 'auto_explain.log_timing', 'clocktiming.sampled_timing'],
+    'auto_explain.log_analyze', 'auto_explain.log_timing = off', 'clocktiming.sampled_timing'],
           'clock_impact: five settings, in this order');
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail),
     (SELECT array_agg(setting ORDER BY setting) FROM impact),
@@ -23,19 +23,19 @@ SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.0
 FROM detail WHERE setting LIKE 'track%';
 SELECT cmp_ok(operation_ns, '>', 0::numeric, work
     || ': the cost of timing a call is positive') FROM detail
-    WHERE setting = 'auto_explain.log_timing';
+    WHERE setting = 'auto_explain.log_analyze';
 SELECT cmp_ok(operation_ns, '>=', 0::numeric, work
     || ': the cost of counting a call is not negative')
-    FROM detail WHERE setting = 'auto_explain.log_analyze';
+    FROM detail WHERE setting = 'auto_explain.log_timing = off';
 SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work
     || ': counting a call reads no clock') FROM detail
+WHERE setting = 'auto_explain.log_timing = off';
+SELECT matches(reason, 'includes that of counting rows', work
+    || ': reason says that the cost includes that of counting') FROM detail
 WHERE setting = 'auto_explain.log_analyze';
-SELECT matches(reason, 'includes that of log_analyze, without which nothing is timed', work
-    || ': reason says that log_timing requires log_analyze') FROM detail
-WHERE setting = 'auto_explain.log_timing';
-SELECT matches(reason, 'cost of writing plans to the log is not included', work
+SELECT matches(reason, 'cost of writing plans to the log is not included', setting
     || ': reason says that the cost of writing plans is not included')
-    FROM detail WHERE setting = 'auto_explain.log_analyze';
+    FROM detail WHERE setting LIKE 'auto_explain.%';
 SELECT is(period, 'since the last reset', work
     || ': the period is since the last reset') FROM detail;
 SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': the cost has a margin') FROM detail
@@ -185,7 +185,7 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                                              'calls of plan nodes', jsonb_build_object('total', 1,
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
-WHERE w.setting = 'auto_explain.log_timing';
+WHERE w.setting = 'auto_explain.log_analyze';
 -- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
 -- margin) / 1000 ms, for all active time, here 900 ms per s.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent] ORDER BY c.n),
@@ -198,13 +198,13 @@ FROM (VALUES (1, 0), (2, 20000), (3, NULL)) AS c (n, margin),
          'counted calls', jsonb_build_object('total', 100000, 'per_s', 20000),
          'squared margin of counted calls', jsonb_build_object('total', c.margin ^ 2),
          'counted ms', jsonb_build_object('total', 1000)), true, '{"timing_ns": 40}') AS w
-WHERE w.setting = 'auto_explain.log_timing';
+WHERE w.setting = 'auto_explain.log_analyze';
 SELECT is(ARRAY[w.most_cpu_percent::text, w.statistics], ARRAY['720.0000', 'clock_node_stats'],
           'counted calls: at most one per 10 ns')
 FROM internal_clock_works('{"active ms": {"per_s": 900}, "counted calls": {"total": 1, "per_s": 1},
          "squared margin of counted calls": {"total": 0}, "counted ms": {"total": 1e-9}}',
          true, '{"timing_ns": 40}') AS w
-WHERE w.setting = 'auto_explain.log_timing';
+WHERE w.setting = 'auto_explain.log_analyze';
 RESET max_parallel_workers_per_gather;
 
 -- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
@@ -230,10 +230,10 @@ INSERT INTO made_up VALUES
     ('auto_explain, low', 0.04, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
         'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
-    ('auto_explain.log_analyze', 0.06, 300, 'estimate',
+    ('auto_explain.log_timing = off', 0.06, 300, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
-        'without log_timing: only if sample_rate <= 0.003 (now 1)'),
-    ('auto_explain.log_timing', 40, 200, 'estimate',
+        'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
+    ('auto_explain.log_analyze', 40, 200, 'estimate',
         'unknown: only 1 s of statistics; try clock_impact(60)',
         'only if sample_rate <= 0.005 (now 1; try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
@@ -267,16 +267,16 @@ SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice from clock_impa
 SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1,
     'most_cpu_percent of a setting with one kind of work');
 SET LOCAL auto_explain.sample_rate = 0.01;
-SELECT is((SELECT advice FROM clock_impact(60) WHERE setting = 'auto_explain.log_timing'),
+SELECT is((SELECT advice FROM clock_impact(60) WHERE setting = 'auto_explain.log_analyze'),
     'only if sample_rate <= 0.00005 (now 0.01; try clocktiming.track)',
     'advice depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
-SELECT cmp_ok(max(length(advice)), '<=', 66,
-    'advice has at most 66 characters') FROM clock_impact();
+SELECT cmp_ok(max(length(advice)), '<=', 63,
+    'advice has at most 63 characters') FROM clock_impact();
 SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 40, 10000, 20,
-                                                  'estimate', NULL, t)), '<=', 66,
-    'advice on log_analyze has at most 66 characters')
+                                                  'estimate', NULL, t)), '<=', 63,
+    'advice on a sample_rate has at most 63 characters')
 FROM (VALUES (false), (true), (NULL)) AS t (t);
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
@@ -298,8 +298,7 @@ FROM (VALUES
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     -- not counted, because statements are unknown
     (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
-    (false, NULL, 'auto_explain.log_analyze', 0.1, 0.2, 0.5,
-     'without log_timing: yes'),
+    (false, NULL, 'auto_explain.log_timing = off', 0.1, 0.2, 0.5, 'yes'),
     (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
      'unknown: only 2 min of statistics; try clock_impact(60)'),
     -- active in 9 and 11 % of the period of the statistics
@@ -347,11 +346,11 @@ FROM (VALUES ('off'), ('on'), ('auto_explain')) AS s (value),
 SELECT results_eq(
     format('SELECT setting, in_effect, cpu_percent, most_cpu_percent FROM sampling '
            'WHERE sampled = %L', s),
-    format($$VALUES ('auto_explain.log_analyze', true, 0.3000, 1.2000),
-                    ('auto_explain.log_timing', %1$L = 'off', 4.3000, 17.2000),
+    format($$VALUES ('auto_explain.log_analyze', %1$L = 'off', 4.3000, 17.2000),
+                    ('auto_explain.log_timing = off', false, 0.3000, 1.2000),
                     ('clocktiming.sampled_timing', %1$L <> 'off', 0.3000, 1.2000),
                     ('clocktiming.sampled_timing', %1$L <> 'off', 0.5000, 1.0000)$$, s),
-    s || ' for sampled_timing: one of log_timing and sampled_timing is in effect')
+    s || ' for sampled_timing: one of log_analyze and sampled_timing is in effect')
 FROM unnest('{off,on,auto_explain}'::text[]) AS s;
 SELECT is(ARRAY[operation_ns, cpu_percent, most_cpu_percent], ARRAY[1000000.00, 5.0000, 5.0000],
     'sampled: with a slow clock, 800 calls that are timed cost more than sampling')
@@ -374,8 +373,9 @@ SELECT is(ARRAY[w.cpu_percent, w.most_cpu_percent], ARRAY[0.0000, 0.0000],
 FROM internal_clock_works('{"statements": {"total": 0, "per_s": 0}}', true, '{"timing_ns": 40}')
      AS w WHERE w.work = 'statements';
 SET LOCAL auto_explain.log_timing = off;
-SELECT ok(NOT in_effect, 'sampled_timing is not in effect without log_timing')
-FROM pg_temp.works(40) WHERE work = 'statements';
+SELECT is(array_agg(in_effect ORDER BY setting, work), ARRAY[false, true, false, false],
+    'log_timing = off: only its row is in effect')
+FROM pg_temp.works(40);
 RESET auto_explain.log_timing;
 RESET auto_explain.log_analyze;
 RESET auto_explain.log_min_duration;
@@ -388,22 +388,20 @@ SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS h
 LOAD 'auto_explain';
 SET LOCAL auto_explain.log_min_duration = '1d';
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
-    WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
-          'log_timing is on, but not in effect without log_analyze');
-SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
     WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
           'log_analyze is off, and not in effect');
+SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
+    WHERE setting = 'auto_explain.log_timing = off'), ARRAY['on', 'false'],
+          'log_timing is on, so that its row is not in effect');
 SET LOCAL auto_explain.log_analyze = on;
 CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
-    WHERE setting = 'auto_explain.log_timing';
-SELECT ok(in_effect, 'log_timing is in effect together with log_analyze') FROM instrumented;
-SELECT ok(in_effect, 'log_analyze is in effect if it is on') FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_analyze';
+SELECT ok(in_effect, 'log_analyze is in effect if it is on') FROM instrumented;
 -- For auto_explain, the statements that clocktiming executes are nested. With this setting,
 -- auto_explain instruments them, and clocktiming cannot measure the cost of a call.
 SET LOCAL auto_explain.log_nested_statements = on;
 CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true)
-    WHERE setting = 'auto_explain.log_timing';
+    WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0,
     'the cost of a call that cannot be measured is that of two readings') FROM nested;
@@ -411,10 +409,10 @@ SELECT matches(reason, 'another extension instruments the query',
     'reason says that another extension instruments the query') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
 CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true)
-    WHERE setting = 'auto_explain.log_timing';
+    WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL auto_explain.sample_rate = 0.01;
 CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true)
-    WHERE setting = 'auto_explain.log_timing';
+    WHERE setting = 'auto_explain.log_analyze';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=',
     0.001,
               'with sample_rate 0.01, operations_per_s is 1 % of that without')

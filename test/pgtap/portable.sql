@@ -204,8 +204,8 @@ SELECT results_eq('SELECT setting, statistics, bound FROM impact',
                       'FROM impact AS i WHERE i.setting = d.setting) FROM detail AS d '
                       'GROUP BY setting
                    ORDER BY array_position('
-                       '''{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
-                       'auto_explain.log_timing,clocktiming.sampled_timing}'', setting)',
+                       '''{track_io_timing,track_wal_io_timing,"auto_explain.log_analyze",'
+                       '"auto_explain.log_timing = off",clocktiming.sampled_timing}'', setting)',
                   'clock_impact: a row for each setting, with its statistics');
 SELECT is((SELECT string_agg(i.setting, ', ') FROM impact AS i
     JOIN (SELECT setting, sum(operations_per_s) AS n FROM detail GROUP BY setting)
@@ -226,14 +226,14 @@ BEGIN
     SELECT m.setting, 'off'::text, false, 'calls of plan nodes'::text, 1.0, 0.0, 0.0, 300.0,
         'estimate'::text, 1::bigint, 1.0, m.ns, 0.0, 1.0, 1.0, 'observed'::text, 2.0, 0.0,
         'clock'::text, 0.0, 'view'::text, 'reason'::text
-    FROM (VALUES ('auto_explain.log_analyze', 3.01), ('auto_explain.log_timing', 36.0))
+    FROM (VALUES ('auto_explain.log_analyze', 36.0), ('auto_explain.log_timing = off', 3.01))
         AS m (setting, ns);
 END $made_up$ $body$);
 END $$;
 SELECT results_eq(
     $$SELECT advice FROM portable.clock_impact(60)
       ORDER BY setting$$,
-    $$VALUES ('without log_timing: only if sample_rate <= 0.003 (now 1)'::text),
+    $$VALUES ('only if sample_rate <= 0.003 (now 1)'::text),
              ('only if sample_rate <= 0.003 (now 1)')$$,
                   'clock_impact: advice states the sample_rate');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;

@@ -199,7 +199,7 @@ foreach my $method (@methods)
 			qq{SELECT work, operations, period, period_s BETWEEN $seconds AND 2 * $seconds,
 				abs(operations_per_s - operations / period_s) <= 0.001 + operations_per_s / 100
 			FROM clock_impact($seconds, true)
-			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_timing'});
+			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_analyze'});
 		$node->poll_query_until('postgres',
 			'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
 		  or die 'it does not wait';
@@ -255,7 +255,7 @@ foreach my $method (@methods)
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
 	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason
-		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing'};
+		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze'};
 	my $row;
 
 	$node->init;
@@ -308,7 +308,7 @@ foreach my $method (@methods)
 	my $node = PostgreSQL::Test::Cluster->new('counted');
 	my $query = 'SELECT count(*) FROM generate_series(1, 20000) AS a, generate_series(1, 5) AS b';
 	my $calls = q{SELECT operations, statistics, most_cpu_percent >= cpu_percent, bound
-		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing'};
+		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze'};
 
 	$node->init;
 	$node->append_conf('postgresql.conf', q{
@@ -337,7 +337,7 @@ foreach my $method (@methods)
 	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = " . $running->pid)
 	  or die 'it does not sleep';
 	is($observer->query(
-			q{SELECT most_cpu_percent > 10, advice ~ '^if sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_timing'})->{out},
+			q{SELECT most_cpu_percent > 10, advice ~ '^only if sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
 		't|t', 'the upper limit contains statements that have not ended');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');

@@ -60,7 +60,7 @@ like($html, qr{<h1>Clocks of main</h1>}, '... and names the cluster');
 # The server accepts any value for a setting of a library that is not loaded. The page shows this
 # value.
 (my $quoted_evil = $evil) =~ s/'/''/g;
-like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'the value is escaped');
+like(check_form(query("SET auto_explain.log_analyze = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'the value is escaped');
 
 # With the worker and with statistics of plans
 $node->append_conf('postgresql.conf', qq{
