@@ -62,16 +62,16 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 
 /*
  * If asking the kernel for the CPU usage took longer than ask_ticks, this process has waited, for
- * example for the CPU.  The next call of ask_usage() counts this wait.  So only long_ticks are
- * excluded, and the rest belongs to the next interval between readings.
+ * example for the CPU.  Then only long_ticks are excluded, and the part of the wait that
+ * ask_usage() has counted ("waited").  The rest belongs to the next interval between readings.
  */
 void
-query_take_off(QueryTiming *query)
+query_take_off(QueryTiming *query, double waited)
 {
 	uint64		asked = fenced_ticks() - query->last_reading;
 
 	if ((double) asked > query->ask_ticks)
-		asked = (uint64) query->long_ticks;
+		asked = (uint64) Min((double) asked, query->long_ticks + waited);
 	query->last_reading += asked;
 	query->off_ticks += asked;
 	query->asked_ticks += Min(asked, (uint64) query->long_ticks);
@@ -87,7 +87,7 @@ query_timing_start(QueryTiming *query)
 	/* the run includes both requests for the CPU usage */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
-	query_take_off(query);
+	query_take_off(query, 0);
 }
 
 void
@@ -264,9 +264,8 @@ add_off_ticks(QueryTiming *query, double ticks)
 static double
 ask_usage(QueryTiming *query)
 {
-	/* read first, so that a wait while asking belongs to the next answer */
-	uint64		now_ns = reference_ns();
 	CpuUsage	usage = cpu_usage_after();
+	uint64		now_ns = reference_ns();
 	double		elapsed_ns = (double) (int64) (now_ns - query->usage_ns);
 	double		ns = preempted_ns(&query->usage, &usage, elapsed_ns);
 
@@ -328,7 +327,7 @@ end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 	query->preempted_ns += ns;
 	query->off_ticks += (uint64) off + (uint64) own;
 	query->long_off_ticks += (uint64) own;
-	query_take_off(query);
+	query_take_off(query, ns * query->ticks_per_ns - off);
 	return query->last_reading - query->off_ticks;
 }
 
@@ -398,7 +397,7 @@ query_timing_stop(QueryTiming *query)
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
 	query->preempted_ns += ask_usage(query);
-	query_take_off(query);
+	query_take_off(query, 0);
 	query->stop_ticks = now_ticks();
 	query->stop_ns = reference_ns();
 	query->outside.ends += (double) (query->stop_ticks - query->last_reading);

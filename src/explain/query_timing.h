@@ -363,7 +363,7 @@ extern double query_run_ns(const QueryTiming *query);
 extern double query_ns_per_tick(const QueryTiming *query);
 
 /* Excludes the time since the latest reading, which was spent on timing, except for long waits. */
-extern void query_take_off(QueryTiming *query);
+extern void query_take_off(QueryTiming *query, double waited);
 
 /* Returns the NodeTiming of a node that has one of our wrappers. */
 static inline NodeTiming *
