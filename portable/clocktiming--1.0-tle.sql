@@ -1850,7 +1850,7 @@ AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
     measured jsonb;
-    watched record;
+    lost_percent double precision;
     overhead record;
     reading double precision;
     each double precision;
@@ -1866,9 +1866,13 @@ BEGIN
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Watches for as long as the executions took, but at most 0.3 s.  Beside as many busy processes
-    -- as CPUs, one of ten observations of 0.1 s saw no wait.
-    watched := @extschema@.internal_clock_watch(
-        least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began))));
+    -- as CPUs, one of ten observations of 0.1 s saw no wait.  Only the rows of clock_explain() show
+    -- the result.
+    IF format IS NULL THEN
+        SELECT 100 * w.lost_s / w.seconds INTO lost_percent
+        FROM @extschema@.internal_clock_watch(
+                 least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began)))) AS w;
+    END IF;
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -1887,7 +1891,7 @@ BEGIN
     RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.internal_clock_clock(),
-                              'lost_percent', 100 * watched.lost_s / watched.seconds);
+                              'lost_percent', lost_percent);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(

@@ -2004,8 +2004,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits the ways of auto_explain whose cost '
-    'it does not determine';
+    'if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting calls';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 

@@ -64,8 +64,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits the ways of auto_explain whose cost '
-    'it does not determine';
+    'if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting calls';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 -- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one

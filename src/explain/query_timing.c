@@ -61,9 +61,10 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * If asking the kernel for the CPU usage took longer than ask_ticks, this process has waited, for
- * example for the CPU.  Then only long_ticks are excluded, and the part of the wait that
- * ask_usage() has counted ("waited").  The rest belongs to the next interval between readings.
+ * If it took longer than ask_ticks to ask the kernel for the CPU usage, this process has waited,
+ * for example for the CPU.  Then the excluded ticks are long_ticks, for asking, and "waited", the
+ * part of the wait that ask_usage() has counted.  The rest belongs to the next interval between
+ * readings.
  */
 void
 query_take_off(QueryTiming *query, double waited)
@@ -394,10 +395,11 @@ query_timing_stop(QueryTiming *query)
 {
 	/* firing triggers may take long: query_reading() handles such a gap */
 	uint64		stop = query_reading(query, NULL, false);
+	double		ns = ask_usage(query);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
-	query->preempted_ns += ask_usage(query);
-	query_take_off(query, 0);
+	query->preempted_ns += ns;
+	query_take_off(query, ns * query->ticks_per_ns);
 	query->stop_ticks = now_ticks();
 	query->stop_ns = reference_ns();
 	query->outside.ends += (double) (query->stop_ticks - query->last_reading);

@@ -432,7 +432,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	live_write(live->image, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(live->scratch);
-	query_take_off(query, 0);
+	query_take_off(query, INFINITY);
 	query->publish_now = false;
 	/* publish_due is compared with clock readings minus off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :

@@ -392,7 +392,7 @@ SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
           'log_analyze is off, and not in effect');
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing = off'), ARRAY['on', 'false'],
-          'log_timing is on, so that its row is not in effect');
+          'log_timing = off: the value is that of log_timing');
 SET LOCAL auto_explain.log_analyze = on;
 CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
     WHERE setting = 'auto_explain.log_analyze';
