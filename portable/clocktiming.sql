@@ -1924,9 +1924,9 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Watches for as long as the executions took, but at most 0.3 s.  Beside as many busy processes
-    -- as CPUs, one of ten observations of 0.1 s saw no wait.  Only the rows of clock_explain() show
-    -- the result.
+    -- Estimates the waits, which only the rows of clock_explain() show.  Watches for as long as the
+    -- executions took, but at most 0.3 s.  Beside as many busy processes as CPUs, one of ten
+    -- observations of 0.1 s saw no wait.
     IF format IS NULL THEN
         SELECT 100 * w.lost_s / w.seconds INTO lost_percent
         FROM @extschema@.internal_clock_watch(
@@ -1992,8 +1992,8 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms',
-                        -- internal_clock_watch() has no parallel processes, so its waits are not
-                        -- those of a parallel plan.
+                        -- A parallel plan has more processes than internal_clock_watch(), and so
+                        -- other waits.
                         CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
                              WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
                         CASE WHEN w.waited_ms IS NOT NULL
@@ -2039,7 +2039,7 @@ AS $body$
          LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
                                    * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
              ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
-         -- two significant digits
+         -- rounds to two significant digits
          LEFT JOIN LATERAL (
              SELECT pg_catalog.round(v.ms, 1 - pg_catalog.floor(pg_catalog.log(v.ms))::integer)
                         AS waited_ms) AS w ON true

@@ -33,8 +33,8 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms',
-                        -- internal_clock_watch() has no parallel processes, so its waits are not
-                        -- those of a parallel plan.
+                        -- A parallel plan has more processes than internal_clock_watch(), and so
+                        -- other waits.
                         CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
                              WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
                         CASE WHEN w.waited_ms IS NOT NULL
@@ -80,7 +80,7 @@ AS $body$
          LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
                                    * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
              ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
-         -- two significant digits
+         -- rounds to two significant digits
          LEFT JOIN LATERAL (
              SELECT pg_catalog.round(v.ms, 1 - pg_catalog.floor(pg_catalog.log(v.ms))::integer)
                         AS waited_ms) AS w ON true

@@ -362,7 +362,7 @@ extern double query_run_ns(const QueryTiming *query);
 /* Returns ns per tick: measured in this run if it was long enough, else as calibrated before it. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
-/* Excludes the time since the latest reading, but of a long wait only "waited" ticks. */
+/* Excludes the ticks since the latest reading; of a long wait only "waited" (INFINITY: all). */
 extern void query_take_off(QueryTiming *query, double waited);
 
 /* Returns the NodeTiming of a node that has one of our wrappers. */

@@ -81,8 +81,8 @@ foreach my $method ('full', 'isolate')
 }
 $node->stop;
 
-# The process is stopped while it asks the kernel how long other processes used the CPU. The time must
-# not be silently added to the self time of a node.
+# The 20th request to the kernel for the CPU usage takes 0.4 s, as if the process had been stopped.
+# The note must state this time, because it may be contained in the self time of any node.
 $slow_usage->start($node);
 $slow_usage->write(0, 20, 400e6);
 my ($stopped) = split /\|/, $node->safe_psql('postgres', q{SELECT note, run_ms FROM clock_explain('SELECT count(*) FROM a, generate_series(1, 60000)')});
