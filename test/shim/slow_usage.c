@@ -3,6 +3,9 @@
  * slow_usage.c
  *	  For LD_PRELOAD: one call of getrusage() sleeps, as if the process were stopped meanwhile.
  *
+ * The call sleeps first, so its result counts a wait.  Otherwise, if the process has just lost the
+ * CPU, the sleep would look like another loss.
+ *
  * The environment variable SLOW_USAGE_CONTROL names the control file (see shim.h).
  *
  *-------------------------------------------------------------------------
@@ -29,13 +32,11 @@ attach(void)
 int
 getrusage(__rusage_who_t who, struct rusage *usage)
 {
-	int			result = (int) syscall(SYS_getrusage, who, usage);
-
 	if (control != NULL && control[CALL] > 0 && --control[CALL] == 0)
 	{
 		struct timespec sleep = from_ns(control[SLEEP]);
 
 		(void) nanosleep(&sleep, NULL);
 	}
-	return result;
+	return (int) syscall(SYS_getrusage, who, usage);
 }
