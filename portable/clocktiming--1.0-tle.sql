@@ -1866,8 +1866,8 @@ BEGIN
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Estimates the waits, which only the rows of clock_explain() show.  Watches for as long as the
-    -- executions took, but at most 0.3 s.  Beside as many busy processes as CPUs, one of ten
-    -- observations of 0.1 s saw no wait.
+    -- executions took, but at most 0.3 s.  Beside as many busy processes as CPUs, one of
+    -- eight observations of 0.1 s saw no wait.
     IF format IS NULL THEN
         SELECT 100 * w.lost_s / w.seconds INTO lost_percent
         FROM @extschema@.internal_clock_watch(
