@@ -2143,7 +2143,7 @@ COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], intege
 -- Returns the server's counters by name.  Each is an object with total (the number of operations),
 -- per_s (operations per second) and period_s (the time in which they were counted, in seconds),
 -- which are null if unknown.  If seconds is not null, the function counts the operations between
--- two snapshots, and executes the statement "wait" between them.  The query "more" returns further
+-- two snapshots, and calls the function "wait" between them.  The query "more" returns further
 -- counters.  "problem" is the reason why calls of statements are not counted.
 CREATE FUNCTION @extschema@.internal_clock_counts(
     seconds double precision, wait text, more text DEFAULT NULL
@@ -2273,7 +2273,8 @@ BEGIN
         EXIT WHEN seconds IS NULL OR before IS NOT NULL;
         before := counts;
         started := clock_timestamp();
-        EXECUTE wait USING seconds;
+        -- an expression, and not a statement, which clocktiming.track would count
+        EXECUTE format('DO %L', format('BEGIN IF %s(%L) IS NULL THEN END IF; END', wait, seconds));
         PERFORM pg_stat_clear_snapshot();
         seconds := extract(epoch FROM clock_timestamp() - started);
     END LOOP;
@@ -2304,7 +2305,7 @@ CREATE FUNCTION @extschema@.internal_clock_works(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
@@ -2334,15 +2335,21 @@ DECLARE
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
-    -- Calls of plan nodes in the executions that clocktiming.track has counted, and the upper limit
-    -- of their number per ms of execution.  Null if no execution has been counted.
+    -- Calls of plan nodes in the executions that clocktiming.track has counted, the factor from it
+    -- to its upper limit, the upper limit per ms of execution, and the mean time of a process per
+    -- call.  Null if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
+    most_factor CONSTANT double precision :=
+        1 + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5
+                     / nullif(counted_calls, 0), 1);
     most_calls_per_ms CONSTANT double precision :=
-        (counted_calls
-         + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
-                    counted_calls))
-        / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+        counted_calls * most_factor / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+    counted_call_ns CONSTANT double precision :=
+        (counts -> 'counted process ms' ->> 'total')::float8 * 1e6 / nullif(counted_calls, 0);
+    -- mean number of active sessions
+    active_sessions CONSTANT double precision :=
+        nullif((counts -> 'active ms' ->> 'per_s')::float8, 0) / 1000;
     not_written CONSTANT text :=
         '; the cost of writing plans to the log is not included, and is far higher if each '
         'statement is logged';
@@ -2358,6 +2365,7 @@ DECLARE
     most_ns double precision;
     op_ns double precision;
     op_margin_ns double precision;
+    cost_percent double precision;
 BEGIN
     SELECT c.* INTO cost
     FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
@@ -2566,7 +2574,8 @@ BEGIN
                      END
             END;
         -- converts ns per second to percent of one CPU
-        cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
+        cost_percent := rate * share * op_ns / 1e7;
+        cpu_percent := round(cost_percent::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
         operations := (counted ->> 'total')::double precision;
@@ -2591,9 +2600,6 @@ BEGIN
         operation_margin_ns := round(op_margin_ns::numeric, 2);
         period_s := round((counted ->> 'period_s')::numeric, 3);
         period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
-        active_percent := round((rate * share * op_ns / 1e4
-                                 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric,
-                                4);
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0
@@ -2607,6 +2613,24 @@ BEGIN
             reason := concat_ws('; ', reason,
                                 'the active time of sessions is unknown before PostgreSQL 14');
         END IF;
+        slowdown_percent := round((cost_percent / active_sessions)::numeric, 4);
+        most_slowdown_percent := NULL;
+        IF most_cpu_percent IS NOT NULL THEN
+            most_slowdown_percent := round((greatest(cost_percent, most_cpu_percent)
+                                            / active_sessions)::numeric, 4);
+        END IF;
+        IF work = 'calls of plan nodes' AND counted_call_ns > 0 THEN
+            -- In a parallel plan, the processes share the cost.
+            slowdown_percent := round((100 * share * op_ns / counted_call_ns)::numeric, 4);
+            most_slowdown_percent := round(
+                (100 * share * op_ns / counted_call_ns * most_factor)::numeric, 4);
+        END IF;
+        IF work = 'calls of plan nodes' AND most_slowdown_percent IS NOT NULL THEN
+            most_slowdown_percent := least(
+                most_slowdown_percent, round((100 * share * op_ns / least_call_ns)::numeric, 4));
+        END IF;
+        -- without counted calls, slowdown_percent of parallel plans is too high
+        slowdown_percent := least(slowdown_percent, most_slowdown_percent);
         RETURN NEXT;
     END LOOP;
 END
@@ -2616,32 +2640,37 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'and the costs of readings and of calls of plan nodes';
 
 -- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.  tracked is whether
--- clocktiming.track is on, or null in the portable edition, which does not use it.
+-- seconds, or null if clock_impact() has counted the operations itself.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric, active_percent numeric, bound text,
-    statistics_s numeric, tracked boolean
+    setting text, cpu_percent numeric, most_cpu_percent numeric,
+    slowdown_percent numeric, most_slowdown_percent numeric, bound text, statistics_s numeric
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
-    -- Whether the true cost may be 1 % or more although cpu_percent is below 1, or the reverse.
+    -- Background processes cause a part of track_io_timing's cost.  On an idle server, this part
+    -- can be large in percent of the sessions' active time, but is small in percent of a CPU.
+    percent CONSTANT numeric := CASE WHEN by_auto_explain
+                                     THEN coalesce(slowdown_percent, cpu_percent)
+                                     ELSE least(slowdown_percent, cpu_percent) END;
+    most_percent CONSTANT numeric :=
+        CASE WHEN by_auto_explain THEN coalesce(most_slowdown_percent, most_cpu_percent)
+             ELSE least(most_slowdown_percent, most_cpu_percent) END;
+    -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
     -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
     -- it.
     uncertain CONSTANT boolean := coalesce(
-        bound = 'estimate' AND cpu_percent < 3
-            AND cpu_percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
-        OR bound = 'at least' AND cpu_percent < 1
-        OR bound = 'at most' AND cpu_percent >= 1, false);
-    -- Below this share of active time in the period, the cost under load is unknown.
-    idle_below_percent CONSTANT int := CASE WHEN statistics_s IS NULL THEN 1 ELSE 10 END;
+        bound = 'estimate' AND percent < 3
+            AND percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
+        OR bound = 'at least' AND percent < 1
+        OR bound = 'at most' AND percent >= 1, false);
     statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
                                             ELSE round(statistics_s / 60) || ' min' END;
     -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
     -- hour and may miss the usual load
     may_be_on CONSTANT text := 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
-               CASE WHEN most_cpu_percent IS NULL THEN 'estimate' END,
+               CASE WHEN most_percent IS NULL THEN 'estimate' END,
                CASE WHEN statistics_s < 3600
                     THEN format('based on %s; try clock_impact(60)', statistics_period)
                END), '') || ')', '');
@@ -2649,32 +2678,31 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF by_auto_explain AND statistics_s < 3600 AND most_cpu_percent IS NOT NULL THEN
+    IF by_auto_explain AND statistics_s < 3600 AND most_percent IS NOT NULL THEN
         RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
-    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL
-          AND cpu_percent * 100 < coalesce(active_percent, 1e9) * idle_below_percent THEN
-        -- active_percent, the cost in percent of the sessions' active time, is null if they were
-        -- never active
-        RETURN 'unknown: mostly idle server; '
-            || CASE WHEN statistics_s IS NULL THEN 'repeat under load'
-                    ELSE 'try clock_impact(60)' END;
-    ELSIF most_cpu_percent < 1 THEN
+    ELSIF by_auto_explain AND statistics_s IS NULL AND most_percent IS NOT NULL
+          AND cpu_percent * 100 < coalesce(slowdown_percent, 1e9) THEN
+        -- Sessions were active in less than 1 % of the observed time.  slowdown_percent is null if
+        -- they were never active.
+        RETURN 'unknown: mostly idle server; repeat under load';
+    ELSIF most_percent < 1 THEN
         RETURN may_be_on;
-    ELSIF by_auto_explain AND most_cpu_percent IS NOT NULL THEN
+    ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        most_rate := sample_rate / most_cpu_percent;
+        most_rate := sample_rate / most_percent;
         RETURN format('only if sample_rate <= %s (now %s%s)',
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
-                      CASE WHEN NOT tracked THEN '; try clocktiming.track' END);
+                      CASE current_setting('clocktiming.track', true)
+                          WHEN 'off' THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
-          OR setting = 'clocktiming.sampled_timing' AND most_cpu_percent IS NULL THEN
+          OR setting = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
-    ELSIF cpu_percent < 1 THEN
+    ELSIF percent < 1 THEN
         RETURN may_be_on;
     END IF;
     RETURN 'only while needed';
@@ -2682,7 +2710,7 @@ END
 $body$;
 COMMENT ON FUNCTION
     @extschema@.internal_clock_timing_advice(
-        text, numeric, numeric, numeric, text, numeric, boolean) IS
+        text, numeric, numeric, numeric, numeric, text, numeric) IS
     'internal: returns clock_impact()''s advice for a setting that has these costs';
 --
 -- clock_impact(): measures the costs of timing on this server, and applies them to its work.
@@ -2698,7 +2726,7 @@ CREATE FUNCTION @extschema@.internal_clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -2721,7 +2749,7 @@ BEGIN
     ELSE
         seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
     END IF;
-    counts := @extschema@.internal_clock_counts(seconds, 'SELECT pg_sleep($1)');
+    counts := @extschema@.internal_clock_counts(seconds, 'pg_sleep');
     SELECT c.cost_ns, c.cost_margin_ns INTO system
     FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
     costs := jsonb_build_object(
@@ -2766,7 +2794,7 @@ CREATE FUNCTION @extschema@.clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
@@ -2777,21 +2805,21 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                   least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
-                  reason, n)
+                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
+                  most_slowdown_percent, statistics, reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
-                         NULL)
+                         r.setting, r.cpu_percent, r.most_cpu_percent,
+                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
-           r.reason
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
+           r.most_slowdown_percent, r.statistics, r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
@@ -2818,7 +2846,9 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                        / nullif(sum(d.operations_per_s), 0), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
-                 sum(d.active_percent),
+                 sum(d.slowdown_percent),
+                 CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
+                      THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
                  string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
                  min(d.n)

@@ -12,7 +12,7 @@ CREATE FUNCTION @extschema@.internal_clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -35,7 +35,7 @@ BEGIN
     ELSE
         seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
     END IF;
-    counts := @extschema@.internal_clock_counts(seconds, 'SELECT pg_sleep($1)');
+    counts := @extschema@.internal_clock_counts(seconds, 'pg_sleep');
     SELECT c.cost_ns, c.cost_margin_ns INTO system
     FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
     costs := jsonb_build_object(
@@ -80,7 +80,7 @@ CREATE FUNCTION @extschema@.clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
@@ -91,21 +91,21 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                   least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
-                  reason, n)
+                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
+                  most_slowdown_percent, statistics, reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
-                         NULL)
+                         r.setting, r.cpu_percent, r.most_cpu_percent,
+                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
-           r.reason
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
+           r.most_slowdown_percent, r.statistics, r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
@@ -132,7 +132,9 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                        / nullif(sum(d.operations_per_s), 0), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
-                 sum(d.active_percent),
+                 sum(d.slowdown_percent),
+                 CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
+                      THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
                  string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
                  min(d.n)

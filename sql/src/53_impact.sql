@@ -12,15 +12,17 @@ BEGIN ATOMIC
                    'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s),
                'squared margin of counted calls',
                pg_catalog.jsonb_build_object('total', s.squared_margin),
-               'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms))
+               'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms),
+               'counted process ms', pg_catalog.jsonb_build_object('total', s.process_ms))
     FROM (SELECT sum(n.calls) AS calls, sum(p.total_ms) AS total_ms,
+                 sum(n.self_ms) AS process_ms,
                  sum((n.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
                      ^ 2.0::double precision) AS squared_margin,
                  nullif(extract(epoch FROM pg_catalog.clock_timestamp() - min(p.first_seen))
                         ::double precision, 0.0::double precision) AS period_s
           FROM clock_plan_stats() p
           JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
-                       sum(c.calls)::double precision AS calls
+                       sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
                 FROM clock_node_stats(NULL::integer) c
                 GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
               USING (dbid, userid, queryid, planid)) s;
@@ -41,7 +43,7 @@ CREATE FUNCTION internal_clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
@@ -49,10 +51,10 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- Passes statements that call functions by qualified names: a regproc is printed with its
-        -- schema, because search_path excludes the extension's schema.
+        -- Passes functions by qualified names: a regproc is printed with its schema, because
+        -- search_path excludes the extension's schema.
         internal_clock_counts(
-            seconds, pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc),
+            seconds, 'internal_clock_wait'::regproc::text,
             CASE WHEN pg_catalog.current_setting('clocktiming.track', true) = 'on'
                  THEN pg_catalog.format('SELECT %s()',
                                         'internal_clock_counted_calls'::regproc) END),
@@ -81,7 +83,7 @@ CREATE FUNCTION clock_impact(
     OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT active_percent numeric,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
@@ -93,21 +95,21 @@ BEGIN ATOMIC
                   least_cpu_percent, most_cpu_percent, bound,
                   operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
                   period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
-                  reason, n)
+                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
+                  most_slowdown_percent, statistics, reason, n)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
                 THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent, r.active_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END,
-                         pg_catalog.current_setting('clocktiming.track', true) = 'on')
+                         r.setting, r.cpu_percent, r.most_cpu_percent,
+                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
+                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
-           r.reason
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
+           r.most_slowdown_percent, r.statistics, r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
@@ -134,7 +136,9 @@ BEGIN ATOMIC
                        / nullif(sum(d.operations_per_s), 0::numeric), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
-                 sum(d.active_percent),
+                 sum(d.slowdown_percent),
+                 CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
+                      THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
                  string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
                  min(d.n)

@@ -174,10 +174,11 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
 
 -- The upper limit assumes one call per 10 ns of active time. If scans read at least one row per
 -- microsecond, it assumes at most 4 calls per row. It is at least the estimate, and NULL if the
--- active time is unknown.
+-- active time is unknown. The limit of the slowdown is that of a process: 40 ns per 10 ns.
 SET LOCAL max_parallel_workers_per_gather = 1;
-SELECT is(array_agg(w.most_cpu_percent ORDER BY c.n),
-          ARRAY[NULL, 400.0000, 8.0000, 400.0000, 8000.0000],
+SELECT is(array_agg(ARRAY[w.most_cpu_percent, w.most_slowdown_percent] ORDER BY c.n),
+          ARRAY[[NULL::numeric, NULL], [400.0000, 400.0000], [8.0000, 16.0000], [400.0000, 400.0000],
+                [8000.0000, 400.0000]],
           'upper limits for calls of plan nodes')
 FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), (5, 500, 2e9))
          AS c (n, active, calls),
@@ -187,17 +188,23 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_analyze';
 -- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
--- margin) / 1000 ms, for all active time, here 900 ms per s.
-SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent] ORDER BY c.n),
-          ARRAY[[0.0800, 0.3600], [0.0800, 0.4320], [0.0800, 0.7200]],
+-- margin) / 1000 ms, for all active time, here 900 ms per s.  The slowdown follows from the rate of
+-- the counted calls.  In the last row, each execution has two processes.
+SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent,
+                          w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n),
+          ARRAY[[0.0800, 0.3600, 0.0889, 0.4000], [0.0800, 0.4320, 0.4000, 0.4800],
+                [0.0800, 0.7200, 0.4000, 0.8000], [0.0800, 0.3600, 0.2000, 0.2000]],
           'counted calls: estimate, and upper limit without, with and with unknown margin')
-FROM (VALUES (1, 0), (2, 20000), (3, NULL)) AS c (n, margin),
+FROM (VALUES (1, 0, NULL), (2, 20000, 1000), (3, NULL, 1000), (4, 0, 2000))
+         AS c (n, margin, process_ms),
      internal_clock_works(jsonb_build_object(
          'active ms', jsonb_build_object('per_s', 900),
          'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 5),
          'counted calls', jsonb_build_object('total', 100000, 'per_s', 20000),
          'squared margin of counted calls', jsonb_build_object('total', c.margin ^ 2),
-         'counted ms', jsonb_build_object('total', 1000)), true, '{"timing_ns": 40}') AS w
+         'counted ms', jsonb_build_object('total', 1000),
+         'counted process ms', jsonb_build_object('total', c.process_ms)),
+         true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_analyze';
 SELECT is(ARRAY[w.most_cpu_percent::text, w.statistics], ARRAY['720.0000', 'clock_node_stats'],
           'counted calls: at most one per 10 ns')
@@ -255,7 +262,8 @@ BEGIN
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
             1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, 0.0, 'view'::text, 'reason'::text
+               'observed'::text, 2.0, 0.0, 'clock'::text, m.cpu_percent, m.most_cpu_percent,
+               'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
@@ -274,10 +282,9 @@ RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
 SELECT cmp_ok(max(length(advice)), '<=', 63,
     'advice has at most 63 characters') FROM clock_impact();
-SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 40, 10000, 20,
-                                                  'estimate', NULL, t)), '<=', 63,
-    'advice on a sample_rate has at most 63 characters')
-FROM (VALUES (false), (true), (NULL)) AS t (t);
+SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 40, 10000, 20, 10000,
+                                                  'estimate', NULL)), '<=', 63,
+    'advice on a sample_rate has at most 63 characters');
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
@@ -286,38 +293,44 @@ SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
-SELECT is(internal_clock_timing_advice(name, cost, most, active, 'estimate', s, t), advice,
-          concat_ws(', ', 'advice', name, t, s, cost, most, active))
+-- The arguments are percent of one CPU and of the sessions' active time.  The second decides, for
+-- track_io_timing the lower one.
+SELECT is(internal_clock_timing_advice(name, cost, most, slow, most_slow, 'estimate', s), advice,
+          concat_ws(', ', 'advice', name, s, cost, most, slow, most_slow))
 FROM (VALUES
-    (true, 60, 'auto_explain', 5, 6, 9,
-     'unknown: only 60 s of statistics; try clock_impact(60)'),
-    (true, 3600, 'auto_explain', 0.5, 6, 1, 'only if sample_rate <= 0.1 (now 1)'),
-    (NULL, NULL, 'auto_explain', 5, 6, 9, 'only if sample_rate <= 0.1 (now 1)'),
-    (true, NULL, 'auto_explain', 5, 6, 9, 'only if sample_rate <= 0.1 (now 1)'),
-    (false, NULL, 'auto_explain', 5, 6, 9,
+    (60, 'auto_explain', 5, 6, 9, 11, 'unknown: only 60 s of statistics; try clock_impact(60)'),
+    (3600, 'auto_explain', 0.5, 0.6, 5, 6,
+     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
+    (NULL, 'auto_explain', 50, 60, 5, 6,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     -- not counted, because statements are unknown
-    (false, NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, 'unknown, see reason'),
-    (false, NULL, 'auto_explain.log_timing = off', 0.1, 0.2, 0.5, 'yes'),
-    (false, 120, 'auto_explain', 0.1, 0.2, 0.5,
+    (NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, NULL, 'unknown, see reason'),
+    (NULL, 'auto_explain.log_timing = off', 0.1, 0.2, 0.5, 0.9, 'yes'),
+    (NULL, 'auto_explain.log_timing = off', 10, 20, 0.5, 0.9, 'yes'),
+    (120, 'auto_explain', 0.1, 0.2, 0.5, 0.9,
      'unknown: only 2 min of statistics; try clock_impact(60)'),
-    -- active in 9 and 11 % of the period of the statistics
-    (true, 7200, 'auto_explain', 0.45, 0.6, 5,
-     'unknown: mostly idle server; try clock_impact(60)'),
-    (true, 7200, 'auto_explain', 0.55, 0.6, 5, 'yes'),
-    (true, 7200, 'track_io_timing', 0.45, 0.6, 5, 'yes'),
-    (false, 7200, 'auto_explain', 0.45, 600, 5,
-     'unknown: mostly idle server; try clock_impact(60)'),
+    (7200, 'auto_explain', 0.001, 0.001, 0.5, 0.6, 'yes'),
+    (7200, 'track_io_timing', 10, 10, 0.5, 0.6, 'yes'),
+    (7200, 'track_io_timing', 0.5, 0.6, 10, 10, 'yes'),
+    (7200, 'track_io_timing', 0.5, 0.6, NULL, NULL, 'yes'),
+    (7200, 'track_io_timing', 4, 5, 6, 10, 'only while needed'),
     -- active in 1.1, 0.9 and 0 % of the observed time
-    (true, NULL, 'auto_explain', 0.055, 0.6, 5, 'yes'),
-    (true, NULL, 'auto_explain', 0.045, 0.6, 5, 'unknown: mostly idle server; repeat under load'),
-    (true, NULL, 'auto_explain', 0, 0.6, NULL, 'unknown: mostly idle server; repeat under load'),
-    -- unknown operations; no operation
-    (false, NULL, 'auto_explain', NULL, 6, NULL,
+    (NULL, 'auto_explain', 0.0055, 0.0055, 0.5, 0.5, 'yes'),
+    (NULL, 'auto_explain', 0.0045, 0.0045, 0.5, 0.5,
+     'unknown: mostly idle server; repeat under load'),
+    (NULL, 'auto_explain', 0, 0.6, NULL, NULL, 'unknown: mostly idle server; repeat under load'),
+    -- before PostgreSQL 14; unknown operations; no operation
+    (7200, 'auto_explain', 5, 6, NULL, NULL,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
-    (true, NULL, 'auto_explain', 0, 0, 0, 'yes')
-    ) AS v (t, s, name, cost, most, active, advice);
-SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, s, false), a,
+    (7200, 'auto_explain', NULL, 6, NULL, 6,
+     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
+    (NULL, 'auto_explain', 0, 0, 0, 0, 'yes')
+    ) AS v (s, name, cost, most, slow, most_slow, advice);
+SET LOCAL clocktiming.track = on;
+SELECT is(internal_clock_timing_advice('auto_explain', 5, 6, 5, 6, 'estimate', NULL),
+          'only if sample_rate <= 0.1 (now 1)', 'no hint at clocktiming.track if it is on');
+SET LOCAL clocktiming.track = off;
+SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, NULL, s), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (89.4, 'yes (estimate, based on 89 s; try clock_impact(60))'),
              (3599.4, 'yes (estimate, based on 60 min; try clock_impact(60))'),

@@ -328,6 +328,11 @@ foreach my $method (@methods)
 	cmp_ok($after - $before, '>=', $expected, 'counted: the calls of all executions');
 	cmp_ok($after - $before, '<', 1.1 * $expected, 'counted: few other calls');
 	is("@rest", 'clock_node_stats t estimate', 'counted: the other columns');
+	# If the observation's own wait were counted as an execution, the upper limit would be too low.
+	is($node->safe_psql('postgres', q{
+			SELECT counts -> 'counted calls' ? 'total', (counts -> 'counted ms' ->> 'total')::float8 < 500
+			FROM internal_clock_counts(1, 'public.internal_clock_wait', 'SELECT public.internal_clock_counted_calls()') AS counts}),
+		't|t', 'counted: not the wait between the two snapshots');
 
 	# A statement that is executed during the whole period has not been counted when the period ends.
 	# The upper limit includes its time: at a call per 10 ns, each ns of timing costs 10 % of a CPU.
