@@ -2320,6 +2320,10 @@ DECLARE
     -- Largest number of calls of plan nodes per row read, in test queries that read at least one
     -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
+    -- Largest factors from the measured costs of timing and of counting a call to those in test
+    -- queries (doc/benchmarks.md, "Cost of a call").
+    costliest_timing CONSTANT double precision := 1.3;
+    costliest_counting CONSTANT double precision := 2.2;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
@@ -2335,9 +2339,9 @@ DECLARE
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
-    -- Calls of plan nodes in the executions that clocktiming.track has counted, the factor from it
-    -- to its upper limit, the upper limit per ms of execution, and the mean time of a process per
-    -- call.  Null if no execution has been counted.
+    -- Calls of plan nodes in the executions that clocktiming.track has counted, the factor to their
+    -- upper limit, this limit per ms of execution, and the mean time of a process per call.  Null
+    -- if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
     most_factor CONSTANT double precision :=
@@ -2349,7 +2353,7 @@ DECLARE
         (counts -> 'counted process ms' ->> 'total')::float8 * 1e6 / nullif(counted_calls, 0);
     -- mean number of active sessions
     active_sessions CONSTANT double precision :=
-        nullif((counts -> 'active ms' ->> 'per_s')::float8, 0) / 1000;
+        (counts -> 'active ms' ->> 'per_s')::float8 / 1000;
     not_written CONSTANT text :=
         '; the cost of writing plans to the log is not included, and is far higher if each '
         'statement is logged';
@@ -2366,6 +2370,7 @@ DECLARE
     op_ns double precision;
     op_margin_ns double precision;
     cost_percent double precision;
+    most_percent double precision;
 BEGIN
     SELECT c.* INTO cost
     FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
@@ -2581,10 +2586,13 @@ BEGIN
         operations := (counted ->> 'total')::double precision;
         most_cpu_percent := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN cpu_percent END;
         IF work = 'calls of plan nodes' THEN
+            most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
+                                    ELSE costliest_counting END;
             -- cost of sessions that call plan nodes during all of their active time
             most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8
-                                       * least(most_calls_per_ms, processes * 1e6 / least_call_ns)
-                                       * share * op_ns / 1e7)::numeric, 4);
+                                       * least(most_calls_per_ms * most_ns,
+                                               processes * 1e6 / least_call_ns * op_ns)
+                                       * share / 1e7)::numeric, 4);
             IF bound = 'estimate' AND most_calls_per_ms IS NULL
                AND rate >= 1000 * (counts -> 'active ms' ->> 'per_s')::float8 THEN
                 most_cpu_percent := least(most_cpu_percent, most_calls_per_row * cpu_percent);
@@ -2613,24 +2621,34 @@ BEGIN
             reason := concat_ws('; ', reason,
                                 'the active time of sessions is unknown before PostgreSQL 14');
         END IF;
-        slowdown_percent := round((cost_percent / active_sessions)::numeric, 4);
-        most_slowdown_percent := NULL;
-        IF most_cpu_percent IS NOT NULL THEN
-            most_slowdown_percent := round((greatest(cost_percent, most_cpu_percent)
-                                            / active_sessions)::numeric, 4);
+        most_percent := CASE WHEN most_cpu_percent IS NOT NULL
+                             THEN greatest(most_cpu_percent, cost_percent) END;
+        IF setting LIKE 'track%' THEN
+            -- Background processes cause a part of the cost.
+            slowdown_percent := round((cost_percent / greatest(active_sessions, 1))::numeric, 4);
+            most_slowdown_percent := round((most_percent
+                                            / greatest(active_sessions, 1))::numeric, 4);
+        ELSIF observed AND active_sessions < 0.01 THEN
+            -- The statements of so short a time need not be the usual ones.
+            slowdown_percent := NULL;
+            most_slowdown_percent := NULL;
+        ELSE
+            slowdown_percent := round((cost_percent / nullif(active_sessions, 0))::numeric, 4);
+            most_slowdown_percent := round((most_percent / nullif(active_sessions, 0))::numeric, 4);
+            IF work = 'calls of plan nodes' AND counted_call_ns > 0 THEN
+                -- In a parallel plan, the processes share the cost.
+                slowdown_percent := round((100 * share * op_ns / counted_call_ns)::numeric, 4);
+                most_slowdown_percent := round(
+                    (100 * share * most_ns / counted_call_ns * most_factor)::numeric, 4);
+            END IF;
+            IF work = 'calls of plan nodes' AND most_slowdown_percent IS NOT NULL THEN
+                most_slowdown_percent := least(
+                    most_slowdown_percent,
+                    round((100 * share * op_ns / least_call_ns)::numeric, 4));
+            END IF;
+            -- without counted calls, slowdown_percent of parallel plans is too high
+            slowdown_percent := least(slowdown_percent, most_slowdown_percent);
         END IF;
-        IF work = 'calls of plan nodes' AND counted_call_ns > 0 THEN
-            -- In a parallel plan, the processes share the cost.
-            slowdown_percent := round((100 * share * op_ns / counted_call_ns)::numeric, 4);
-            most_slowdown_percent := round(
-                (100 * share * op_ns / counted_call_ns * most_factor)::numeric, 4);
-        END IF;
-        IF work = 'calls of plan nodes' AND most_slowdown_percent IS NOT NULL THEN
-            most_slowdown_percent := least(
-                most_slowdown_percent, round((100 * share * op_ns / least_call_ns)::numeric, 4));
-        END IF;
-        -- without counted calls, slowdown_percent of parallel plans is too high
-        slowdown_percent := least(slowdown_percent, most_slowdown_percent);
         RETURN NEXT;
     END LOOP;
 END
@@ -2648,14 +2666,8 @@ CREATE FUNCTION @extschema@.internal_clock_timing_advice(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
-    -- Background processes cause a part of track_io_timing's cost.  On an idle server, this part
-    -- can be large in percent of the sessions' active time, but is small in percent of a CPU.
-    percent CONSTANT numeric := CASE WHEN by_auto_explain
-                                     THEN coalesce(slowdown_percent, cpu_percent)
-                                     ELSE least(slowdown_percent, cpu_percent) END;
-    most_percent CONSTANT numeric :=
-        CASE WHEN by_auto_explain THEN coalesce(most_slowdown_percent, most_cpu_percent)
-             ELSE least(most_slowdown_percent, most_cpu_percent) END;
+    percent CONSTANT numeric := coalesce(slowdown_percent, cpu_percent);
+    most_percent CONSTANT numeric := coalesce(most_slowdown_percent, most_cpu_percent);
     -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
     -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
     -- it.
@@ -2678,13 +2690,9 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF by_auto_explain AND statistics_s < 3600 AND most_percent IS NOT NULL THEN
-        RETURN format('unknown: only %s of statistics; try clock_impact(60)', statistics_period);
-    ELSIF by_auto_explain AND statistics_s IS NULL AND most_percent IS NOT NULL
-          AND cpu_percent * 100 < coalesce(slowdown_percent, 1e9) THEN
-        -- Sessions were active in less than 1 % of the observed time.  slowdown_percent is null if
-        -- they were never active.
-        RETURN 'unknown: mostly idle server; repeat under load';
+    IF by_auto_explain AND statistics_s IS NULL
+       AND most_slowdown_percent IS NULL AND most_cpu_percent IS NOT NULL THEN
+        RETURN 'unknown: idle server; repeat under load or use clock_impact()';
     ELSIF most_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
@@ -2693,8 +2701,9 @@ BEGIN
         RETURN format('only if sample_rate <= %s (now %s%s)',
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
-                      CASE current_setting('clocktiming.track', true)
-                          WHEN 'off' THEN '; try clocktiming.track' END);
+                      CASE WHEN statistics_s < 3600 THEN ', based on ' || statistics_period
+                           WHEN current_setting('clocktiming.track', true) = 'off'
+                           THEN '; try clocktiming.track' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';

@@ -177,8 +177,8 @@ SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE
 -- active time is unknown. The limit of the slowdown is that of a process: 40 ns per 10 ns.
 SET LOCAL max_parallel_workers_per_gather = 1;
 SELECT is(array_agg(ARRAY[w.most_cpu_percent, w.most_slowdown_percent] ORDER BY c.n),
-          ARRAY[[NULL::numeric, NULL], [400.0000, 400.0000], [8.0000, 16.0000], [400.0000, 400.0000],
-                [8000.0000, 400.0000]],
+          ARRAY[[NULL::numeric, NULL], [400.0000, 400.0000], [8.0000, 16.0000],
+                [400.0000, 400.0000], [8000.0000, 400.0000]],
           'upper limits for calls of plan nodes')
 FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), (5, 500, 2e9))
          AS c (n, active, calls),
@@ -187,13 +187,28 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_analyze';
+-- The slowdown by auto_explain is unknown if sessions were active in less than 1 % of the observed
+-- time.  That by track_io_timing is in percent of one CPU if fewer sessions are active.
+SELECT is(array_agg(ARRAY[w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n, w.setting),
+          ARRAY[[NULL::numeric, NULL], [0.4000, 0.4000], [4.0000, 16.0000], [0.4000, 0.4000],
+                [4.0000, 16.0000], [0.4000, 0.4000], [0.0200, 400.0000], [0.2000, 0.2000]],
+          'slowdown if sessions are active in 0.9 and 1 % of the time, in the statistics, and two')
+FROM (VALUES (1, true, 9), (2, true, 10), (3, false, 10), (4, true, 2000))
+         AS c (n, observed, active),
+     internal_clock_works(jsonb_build_object(
+         'active ms', jsonb_build_object('per_s', c.active),
+         'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 1e4),
+         'WAL writes', jsonb_build_object('total', 1, 'per_s', 1e5)), c.observed,
+         '{"timing_ns": 40, "reading_ns": 20}') AS w
+WHERE w.setting = 'auto_explain.log_analyze' OR w.work = 'WAL writes';
 -- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
--- margin) / 1000 ms, for all active time, here 900 ms per s.  The slowdown follows from the rate of
--- the counted calls.  In the last row, each execution has two processes.
+-- margin) / 1000 ms, for all active time, here 900 ms per s, and 1.3 times the cost of a call.  The
+-- slowdown follows from the rate of the counted calls.  In the last row, each execution has two
+-- processes.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent,
                           w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n),
-          ARRAY[[0.0800, 0.3600, 0.0889, 0.4000], [0.0800, 0.4320, 0.4000, 0.4800],
-                [0.0800, 0.7200, 0.4000, 0.8000], [0.0800, 0.3600, 0.2000, 0.2000]],
+          ARRAY[[0.0800, 0.4680, 0.0889, 0.5200], [0.0800, 0.5616, 0.4000, 0.6240],
+                [0.0800, 0.9360, 0.4000, 1.0400], [0.0800, 0.4680, 0.2000, 0.2600]],
           'counted calls: estimate, and upper limit without, with and with unknown margin')
 FROM (VALUES (1, 0, NULL), (2, 20000, 1000), (3, NULL, 1000), (4, 0, 2000))
          AS c (n, margin, process_ms),
@@ -235,22 +250,22 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 0.003 (now 1, based on 1 s)',
         'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
     ('auto_explain.log_timing = off', 0.06, 300, 'estimate',
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 0.003 (now 1, based on 1 s)',
         'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
     ('auto_explain.log_analyze', 40, 200, 'estimate',
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 0.005 (now 1, based on 1 s)',
         'only if sample_rate <= 0.005 (now 1; try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 0.5 (now 1, based on 1 s)',
         'only if sample_rate <= 0.5 (now 1; try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 1 (now 1, based on 1 s)',
         'only if sample_rate <= 1 (now 1; try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'unknown: only 1 s of statistics; try clock_impact(60)',
+        'only if sample_rate <= 0.08 (now 1, based on 1 s)',
         'only if sample_rate <= 0.08 (now 1; try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
@@ -293,12 +308,11 @@ SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
--- The arguments are percent of one CPU and of the sessions' active time.  The second decides, for
--- track_io_timing the lower one.
+-- The arguments are percent of one CPU and of the sessions' active time.  The second decides.
 SELECT is(internal_clock_timing_advice(name, cost, most, slow, most_slow, 'estimate', s), advice,
           concat_ws(', ', 'advice', name, s, cost, most, slow, most_slow))
 FROM (VALUES
-    (60, 'auto_explain', 5, 6, 9, 11, 'unknown: only 60 s of statistics; try clock_impact(60)'),
+    (3599, 'auto_explain', 0.5, 0.6, 5, 6, 'only if sample_rate <= 0.1 (now 1, based on 60 min)'),
     (3600, 'auto_explain', 0.5, 0.6, 5, 6,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     (NULL, 'auto_explain', 50, 60, 5, 6,
@@ -307,21 +321,13 @@ FROM (VALUES
     (NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, NULL, 'unknown, see reason'),
     (NULL, 'auto_explain.log_timing = off', 0.1, 0.2, 0.5, 0.9, 'yes'),
     (NULL, 'auto_explain.log_timing = off', 10, 20, 0.5, 0.9, 'yes'),
-    (120, 'auto_explain', 0.1, 0.2, 0.5, 0.9,
-     'unknown: only 2 min of statistics; try clock_impact(60)'),
-    (7200, 'auto_explain', 0.001, 0.001, 0.5, 0.6, 'yes'),
+    (120, 'auto_explain', 0.1, 0.2, 0.5, 0.9, 'yes (based on 2 min; try clock_impact(60))'),
     (7200, 'track_io_timing', 10, 10, 0.5, 0.6, 'yes'),
-    (7200, 'track_io_timing', 0.5, 0.6, 10, 10, 'yes'),
-    (7200, 'track_io_timing', 0.5, 0.6, NULL, NULL, 'yes'),
-    (7200, 'track_io_timing', 4, 5, 6, 10, 'only while needed'),
-    -- active in 1.1, 0.9 and 0 % of the observed time
-    (NULL, 'auto_explain', 0.0055, 0.0055, 0.5, 0.5, 'yes'),
-    (NULL, 'auto_explain', 0.0045, 0.0045, 0.5, 0.5,
-     'unknown: mostly idle server; repeat under load'),
-    (NULL, 'auto_explain', 0, 0.6, NULL, NULL, 'unknown: mostly idle server; repeat under load'),
-    -- before PostgreSQL 14; unknown operations; no operation
-    (7200, 'auto_explain', 5, 6, NULL, NULL,
-     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
+    (7200, 'track_io_timing', 0.5, 0.6, 6, 10, 'only while needed'),
+    -- no slowdown of an observed idle server; before PostgreSQL 14; unknown or no operations
+    (NULL, 'auto_explain', 0, 0.6, NULL, NULL,
+     'unknown: idle server; repeat under load or use clock_impact()'),
+    (NULL, 'auto_explain', 0.01, NULL, NULL, NULL, 'yes (estimate)'),
     (7200, 'auto_explain', NULL, 6, NULL, 6,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     (NULL, 'auto_explain', 0, 0, 0, 0, 'yes')
@@ -330,7 +336,7 @@ SET LOCAL clocktiming.track = on;
 SELECT is(internal_clock_timing_advice('auto_explain', 5, 6, 5, 6, 'estimate', NULL),
           'only if sample_rate <= 0.1 (now 1)', 'no hint at clocktiming.track if it is on');
 SET LOCAL clocktiming.track = off;
-SELECT is(internal_clock_timing_advice('track_io_timing', 0.1, NULL, 5, NULL, NULL, s), a,
+SELECT is(internal_clock_timing_advice('track_io_timing', 5, NULL, 0.1, NULL, NULL, s), a,
           s || ' s: clock_impact(60) is recommended below 3600 s')
 FROM (VALUES (89.4, 'yes (estimate, based on 89 s; try clock_impact(60))'),
              (3599.4, 'yes (estimate, based on 60 min; try clock_impact(60))'),
