@@ -1842,6 +1842,95 @@ COMMENT ON FUNCTION @extschema@.internal_clock_times(
     'internal_clock_rounds() returned; the arguments are costs of a call in milliseconds: the '
     'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
+-- Reads the clock without pause until a time, and returns the seconds that were not lost in gaps.
+CREATE FUNCTION @extschema@.internal_clock_busy(until timestamptz) RETURNS double precision
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    began CONSTANT timestamptz := clock_timestamp();
+    last timestamptz := began;
+    this timestamptz;
+    lost interval := '0';
+BEGIN
+    WHILE last < until LOOP
+        this := clock_timestamp();
+        IF this - last >= '10 us' THEN
+            lost := lost + (this - last);
+        END IF;
+        last := this;
+    END LOOP;
+    RETURN extract(epoch FROM last - began - lost);
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
+    'internal: keeps a CPU busy until a time, and returns the seconds in which the process had it';
+
+-- Returns the sum of internal_clock_busy() over the processes of a parallel query, and their
+-- number.  The table has pages for all processes: each is busy in its first row until the end.
+-- Workers execute the query only because the function is not volatile, and is called in FROM.
+CREATE FUNCTION @extschema@.internal_clock_busy_processes(
+    until timestamptz, OUT seconds double precision, OUT processes bigint) RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT sum(b.s), count(*) FILTER (WHERE b.s > 0)
+    FROM (SELECT @extschema@.internal_clock_busy($1) AS s FROM pg_proc) AS b
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz) IS
+    'internal: keeps several processes busy until a time, and returns the seconds in which they '
+    'had a CPU, and their number';
+
+-- Returns null if fewer processes could be started.
+CREATE FUNCTION @extschema@.internal_clock_wait_percent(
+    processes integer, seconds double precision) RETURNS double precision
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+SET max_parallel_workers_per_gather = 0 SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
+SET min_parallel_table_scan_size = 0 SET enable_indexonlyscan = off AS $body$
+DECLARE
+    busy record;
+BEGIN
+    PERFORM set_config('max_parallel_workers_per_gather', (processes - 1)::text, true);
+    SELECT b.* INTO busy
+    FROM @extschema@.internal_clock_busy_processes(
+             clock_timestamp() + seconds * interval '1 s') AS b;
+    RETURN CASE WHEN busy.processes = processes
+                THEN greatest(0, 100 * (1 - busy.seconds / (processes * seconds))) END;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_wait_percent(integer, double precision) IS
+    'internal: returns the percentage of the time in which busy processes wait for a CPU';
+
+-- Returns a text about the waits of an execution that took "ms", estimated from those of as many
+-- busy processes.
+CREATE FUNCTION @extschema@.internal_clock_waits(
+    processes integer, ms double precision, seconds double precision) RETURNS text
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+DECLARE
+    others_percent CONSTANT double precision :=
+        @extschema@.internal_clock_wait_percent(1, seconds);
+    wait_percent CONSTANT double precision := CASE
+        WHEN processes = 1 THEN others_percent
+        ELSE @extschema@.internal_clock_wait_percent(processes, seconds) END;
+    waited_ms CONSTANT numeric := ms * wait_percent / 100;
+    reasons CONSTANT text := concat_ws(', ',
+        CASE WHEN processes > 1 THEN processes || ' processes' END
+        || CASE WHEN wait_percent >= 10 AND others_percent < 10
+                THEN format(' on about %s CPUs',
+                            round((processes * (1 - wait_percent / 100))::numeric, 1))
+                ELSE '' END,
+        CASE WHEN others_percent >= 10 THEN 'CPUs used by other processes' END);
+BEGIN
+    IF wait_percent >= 10 AND waited_ms > 0 THEN
+        -- with two significant digits
+        RETURN format(E',\n  about %s ms waiting: %s',
+                      round(waited_ms, 1 - floor(log(waited_ms))::integer), reasons);
+    END IF;
+    RETURN CASE WHEN wait_percent IS NULL THEN ' (waits included, length unknown)'
+                ELSE ' (few waits for a CPU)' END || coalesce(E',\n  ' || nullif(reasons, ''), '');
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_waits(
+    integer, double precision, double precision) IS
+    'internal: returns a text about the waits for a CPU of an execution';
+
 CREATE FUNCTION @extschema@.internal_clock_explain(
     query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
@@ -1849,8 +1938,10 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
+    executed_s double precision;
     measured jsonb;
-    lost_percent double precision;
+    result jsonb;
+    processes integer;
     overhead record;
     reading double precision;
     each double precision;
@@ -1865,14 +1956,7 @@ BEGIN
     measured := @extschema@.internal_clock_rounds(
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Estimates the waits, which only the rows of clock_explain() show.  Watches for as long as the
-    -- executions took, but at most 0.3 s.  Beside as many busy processes as CPUs, one of
-    -- eight observations of 0.1 s saw no wait.
-    IF format IS NULL THEN
-        SELECT 100 * w.lost_s / w.seconds INTO lost_percent
-        FROM @extschema@.internal_clock_watch(
-                 least(0.3, greatest(0.1, extract(epoch FROM clock_timestamp() - began)))) AS w;
-    END IF;
+    executed_s := extract(epoch FROM clock_timestamp() - began);
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -1888,10 +1972,19 @@ BEGIN
                  THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2)
         / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
+    result := @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
-        || jsonb_build_object('clock', @extschema@.internal_clock_clock(),
-                              'lost_percent', lost_percent);
+        || jsonb_build_object('clock', @extschema@.internal_clock_clock());
+    -- Estimates the waits, which only the rows of clock_explain() show, from those of as many busy
+    -- processes.  These are busy for as long as the executions took, but at most 0.3 s.  Beside as
+    -- many busy processes as CPUs, one of eight observations of 0.1 s saw no wait.
+    IF format IS NULL THEN
+        SELECT max((x ->> 'processes')::integer) INTO processes
+        FROM jsonb_array_elements(result -> 'nodes') AS x;
+        result := result || jsonb_build_object('waits', @extschema@.internal_clock_waits(
+            processes, (result ->> 'plain_ms')::float8, least(0.3, greatest(0.1, executed_s))));
+    END IF;
+    RETURN result;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(
@@ -1933,19 +2026,7 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms',
-                        -- A parallel plan has more processes than internal_clock_watch(), and so
-                        -- other waits.
-                        CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
-                             WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
-                        CASE WHEN w.waited_ms IS NOT NULL
-                             THEN E',\n  ' || CASE WHEN s.processes > 1 THEN ''
-                                      ELSE pg_catalog.format('about %s ms waiting: ', w.waited_ms)
-                                      END || 'CPUs used by other processes' END,
-                        CASE WHEN s.processes > 1
-                             THEN pg_catalog.format(
-                                 E',\n  %s processes (which wait if there are fewer CPUs)',
-                                 s.processes)
-                        END) END,
+                        e ->> 'waits') END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
@@ -1966,7 +2047,6 @@ AS $body$
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
     FROM (SELECT e, x, t.i - 1 AS n, m.share + m.margin AS upper,
-                 pg_catalog.max((x ->> 'processes')::integer) OVER () AS processes,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
                  -- not get the note "may have taken the most time".
                  greatest(pg_catalog.max(m.share - m.margin) OVER (), 1e-4) AS lower
@@ -1977,13 +2057,6 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m) AS s
-         LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
-                                   * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
-             ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
-         -- rounds to two significant digits
-         LEFT JOIN LATERAL (
-             SELECT pg_catalog.round(v.ms, 1 - pg_catalog.floor(pg_catalog.log(v.ms))::integer)
-                        AS waited_ms) AS w ON true
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS

@@ -33,19 +33,7 @@ AS $body$
                                          CASE WHEN (e ->> 'plain_ms')::numeric < 1000 THEN 1
                                               ELSE 0 END),
                         ' ms',
-                        -- A parallel plan has more processes than internal_clock_watch(), and so
-                        -- other waits.
-                        CASE WHEN s.processes > 1 THEN ' (waits included, length unknown)'
-                             WHEN w.waited_ms IS NULL THEN ' (few waits for a CPU)' END,
-                        CASE WHEN w.waited_ms IS NOT NULL
-                             THEN E',\n  ' || CASE WHEN s.processes > 1 THEN ''
-                                      ELSE pg_catalog.format('about %s ms waiting: ', w.waited_ms)
-                                      END || 'CPUs used by other processes' END,
-                        CASE WHEN s.processes > 1
-                             THEN pg_catalog.format(
-                                 E',\n  %s processes (which wait if there are fewer CPUs)',
-                                 s.processes)
-                        END) END,
+                        e ->> 'waits') END,
                -- A node may have taken the most time if the upper limit of its share is not below
                -- the lower limit of any other node's share.
                CASE WHEN pg_catalog.count(*) OVER () > 2 AND s.upper >= s.lower
@@ -66,7 +54,6 @@ AS $body$
            -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
     FROM (SELECT e, x, t.i - 1 AS n, m.share + m.margin AS upper,
-                 pg_catalog.max((x ->> 'processes')::integer) OVER () AS processes,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
                  -- not get the note "may have taken the most time".
                  greatest(pg_catalog.max(m.share - m.margin) OVER (), 1e-4) AS lower
@@ -77,13 +64,6 @@ AS $body$
                    WITH ORDINALITY AS t (x, i),
                LATERAL (SELECT (x ->> 'share_percent')::float8 AS share,
                                (x ->> 'share_margin_percent')::float8 AS margin) AS m) AS s
-         LEFT JOIN LATERAL (SELECT (e ->> 'plain_ms')::numeric
-                                   * (e ->> 'lost_percent')::numeric / 100 AS ms) AS v
-             ON (e ->> 'lost_percent')::float8 >= 10 AND v.ms > 0
-         -- rounds to two significant digits
-         LEFT JOIN LATERAL (
-             SELECT pg_catalog.round(v.ms, 1 - pg_catalog.floor(pg_catalog.log(v.ms))::integer)
-                        AS waited_ms) AS w ON true
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS

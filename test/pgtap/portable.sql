@@ -283,46 +283,68 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET max_parallel_workers_per_gather = 2;
--- Other processes use the CPU for 9.9 % and for 10 % of 0.1 s after the executions.
+-- Parallel plans and serial plans, while one busy process waits for "one" percent of the time, and
+-- several wait for "several" percent.
 CREATE TEMP TABLE original AS
-    SELECT pg_get_functiondef('portable.internal_clock_watch'::regproc) AS def;
-CREATE TEMP TABLE explained (lost_s float8, note text);
-CREATE TEMP TABLE explained_serial (lost_s float8, note text, plain_ms numeric);
+    SELECT pg_get_functiondef('portable.internal_clock_wait_percent'::regproc) AS def;
+CREATE TEMP TABLE explained (n int, note text, plain_ms numeric, processes int);
+CREATE TEMP TABLE waits (n int, one float8, several float8, serial text, parallel text);
+INSERT INTO waits VALUES
+    (1, 9.9, 9.9, ' (few waits for a CPU)', E' (few waits for a CPU),\n  P processes'),
+    (2, 10, 70, E',\n  about N ms waiting: CPUs used by other processes',
+     E',\n  about N ms waiting: P processes, CPUs used by other processes'),
+    (3, 0, 60, ' (few waits for a CPU)',
+     E',\n  about N ms waiting: P processes on about C CPUs'),
+    (4, 0, NULL, ' (few waits for a CPU)', E' (waits included, length unknown),\n  P processes'),
+    (5, 10, NULL, E',\n  about N ms waiting: CPUs used by other processes',
+     E' (waits included, length unknown),\n  P processes, CPUs used by other processes');
 DO $$
 DECLARE
-    lost float8;
+    w record;
 BEGIN
-    FOREACH lost IN ARRAY '{0.0099, 0.01}'::float8[] LOOP
+    FOR w IN SELECT * FROM waits ORDER BY n LOOP
         EXECUTE regexp_replace((SELECT def FROM original), 'AS [$].*', format($body$AS $made_up$
 BEGIN
-    seconds := 0.1;
-    lost_s := %s;
-END $made_up$ $body$, lost));
-        INSERT INTO explained SELECT lost, note
-            FROM portable.clock_explain('SELECT count(*) FROM pg_attribute') WHERE node = 0;
-        INSERT INTO explained_serial SELECT lost, note, plain_ms
+    RETURN CASE processes WHEN 1 THEN %L ELSE %L END::float8;
+END $made_up$ $body$, w.one, w.several));
+        INSERT INTO explained SELECT w.n, p.note, p.plain_ms, s.processes
+            FROM portable.clock_explain('SELECT count(*) FROM pg_attribute') AS p,
+                 (SELECT max(substring(note FROM 'mean of (\d) processes')::int) AS processes
+                  FROM portable.clock_explain('SELECT count(*) FROM pg_attribute')) AS s
+            WHERE p.node = 0;
+        INSERT INTO explained SELECT w.n, note, plain_ms, 1
             FROM portable.clock_explain('SELECT count(*) FROM generate_series(1, 10000)')
             WHERE node = 0;
     END LOOP;
     EXECUTE (SELECT def FROM original);
 END $$;
-SELECT matches(note, format(
-    E'^\\d+\\.\\d ms \\(waits included, length unknown\\)%s,\n  (3 processes|2 processes) '
-    '\\(which wait if there are fewer CPUs\\)$',
-    CASE WHEN lost_s >= 0.01 THEN E',\n  CPUs used by other processes' END),
-    'clock_explain: note of a parallel plan, seconds lost: ' || lost_s)
-FROM explained;
-SELECT matches(note, CASE WHEN lost_s < 0.01 THEN E'^[0-9.]+ ms \\(few waits for a CPU\\)$'
-    ELSE E'^[0-9.]+ ms,\n  about [0-9.]+ ms waiting: CPUs used by other processes$' END,
-    'clock_explain: note of a serial plan, seconds lost: ' || lost_s)
-FROM explained_serial;
+SELECT is(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+                  e.note, '^[0-9.]+ ms', ''), 'about [0-9.]+ ms', 'about N ms'),
+                  '[23] processes', 'P processes'), 'about [0-9.]+ CPUs', 'about C CPUs'),
+          CASE WHEN e.processes = 1 THEN w.serial ELSE w.parallel END,
+          format('clock_explain: note of row Query, %s, %s', e.n, e.processes))
+FROM explained AS e JOIN waits AS w USING (n);
 SELECT cmp_ok(abs(substring(note FROM 'about ([0-9.]+) ms')::numeric / (0.1 * plain_ms) - 1),
-              '<=', 0.0501, 'clock_explain: the wait in proportion to the seconds lost: ' || note)
-FROM explained_serial WHERE lost_s = 0.01;
-DROP TABLE original, explained, explained_serial;
+              '<=', 0.0501,
+              'clock_explain: the wait in proportion to that of a busy process: ' || note)
+FROM explained WHERE n = 2 AND processes = 1;
+SELECT is(substring(note FROM '(\d) processes')::int * 0.4,
+          substring(note FROM 'on about ([0-9.]+) CPUs')::numeric,
+          'clock_explain: the number of CPUs follows from the waits')
+FROM explained WHERE n = 3 AND processes > 1;
+DROP TABLE original, explained, waits;
+-- Really busy processes.  There is no CPU for 1000 processes, but also no server that starts them.
+SELECT cmp_ok(s, '>', 0::float8, 'a process is busy: ' || s)
+FROM portable.internal_clock_busy(clock_timestamp() + interval '0.2 s') AS s;
+-- Null if other sessions have started all workers.
+SELECT ok(min(s) >= 0 AND max(s) < 100, format('processes wait for a part of the time: %s', max(s)))
+FROM generate_series(1, 10) AS n, portable.internal_clock_wait_percent(2 + 0 * n, 0.1) AS s;
+SELECT is(portable.internal_clock_wait_percent(1000, 0.1), NULL,
+          'the waits of 1000 processes are unknown');
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
+SELECT is(current_setting('max_parallel_workers_per_gather'), '2', 'the setting is restored');
 RESET max_parallel_workers_per_gather;
 SELECT is((SELECT string_agg(format('%s: %s', line, note), '; ') FROM (
                SELECT line, note, upper >= lower AS may,
