@@ -1594,18 +1594,20 @@ DECLARE
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
-    -- Calls of plan nodes in the executions that clocktiming.track has counted, the factor to their
-    -- upper limit, this limit per ms of execution, and the mean time of a process per call.  Null
-    -- if no execution has been counted.
+    -- Calls of plan nodes in the executions that clocktiming.track has counted, the upper limit of
+    -- their number per ms of execution, their number per ms of a process, and this number for the
+    -- statement where it is largest.  Null if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
-    most_factor CONSTANT double precision :=
-        1 + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5
-                     / nullif(counted_calls, 0), 1);
     most_calls_per_ms CONSTANT double precision :=
-        counted_calls * most_factor / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
-    counted_call_ns CONSTANT double precision :=
-        (counts -> 'counted process ms' ->> 'total')::float8 * 1e6 / nullif(counted_calls, 0);
+        (counted_calls
+         + coalesce((counts -> 'squared margin of counted calls' ->> 'total')::float8 ^ 0.5,
+                    counted_calls))
+        / nullif((counts -> 'counted ms' ->> 'total')::float8, 0);
+    calls_per_process_ms CONSTANT double precision :=
+        counted_calls / nullif((counts -> 'counted process ms' ->> 'total')::float8, 0);
+    most_calls_per_process_ms CONSTANT double precision :=
+        counts -> 'counted calls' ->> 'most_per_process_ms';
     -- mean number of active sessions
     active_sessions CONSTANT double precision :=
         (counts -> 'active ms' ->> 'per_s')::float8 / 1000;
@@ -1878,23 +1880,24 @@ BEGIN
         END IF;
         most_percent := CASE WHEN most_cpu_percent IS NOT NULL
                              THEN greatest(most_cpu_percent, cost_percent) END;
-        IF setting LIKE 'track%' THEN
+        IF observed AND active_sessions < 0.01 THEN
+            -- The work of so short a time need not be the usual one.
+            slowdown_percent := NULL;
+            most_slowdown_percent := NULL;
+        ELSIF setting LIKE 'track%' THEN
             -- Background processes cause a part of the cost.
             slowdown_percent := round((cost_percent / greatest(active_sessions, 1))::numeric, 4);
             most_slowdown_percent := round((most_percent
                                             / greatest(active_sessions, 1))::numeric, 4);
-        ELSIF observed AND active_sessions < 0.01 THEN
-            -- The statements of so short a time need not be the usual ones.
-            slowdown_percent := NULL;
-            most_slowdown_percent := NULL;
         ELSE
             slowdown_percent := round((cost_percent / nullif(active_sessions, 0))::numeric, 4);
             most_slowdown_percent := round((most_percent / nullif(active_sessions, 0))::numeric, 4);
-            IF work = 'calls of plan nodes' AND counted_call_ns > 0 THEN
+            IF work = 'calls of plan nodes' AND calls_per_process_ms IS NOT NULL THEN
                 -- In a parallel plan, the processes share the cost.
-                slowdown_percent := round((100 * share * op_ns / counted_call_ns)::numeric, 4);
+                slowdown_percent := round((share * calls_per_process_ms * op_ns / 1e4)::numeric, 4);
                 most_slowdown_percent := round(
-                    (100 * share * most_ns / counted_call_ns * most_factor)::numeric, 4);
+                    (share * greatest(calls_per_process_ms, most_calls_per_process_ms)
+                     * most_ns / 1e4)::numeric, 4);
             END IF;
             IF work = 'calls of plan nodes' AND most_slowdown_percent IS NOT NULL THEN
                 most_slowdown_percent := least(
@@ -1945,8 +1948,10 @@ DECLARE
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF by_auto_explain AND statistics_s IS NULL
-       AND most_slowdown_percent IS NULL AND most_cpu_percent IS NOT NULL THEN
+    -- slowdown_percent is also null before PostgreSQL 14, and then so is most_cpu_percent of
+    -- auto_explain's settings
+    IF statistics_s IS NULL AND slowdown_percent IS NULL AND cpu_percent IS NOT NULL
+       AND (most_cpu_percent IS NOT NULL OR NOT by_auto_explain) THEN
         RETURN 'unknown: idle server; repeat under load or use clock_impact()';
     ELSIF most_percent < 1 THEN
         RETURN may_be_on;
@@ -1957,8 +1962,10 @@ BEGIN
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
                       CASE WHEN statistics_s < 3600 THEN ', based on ' || statistics_period
+                           WHEN current_setting('clocktiming.track', true) = 'on' THEN ''
                            WHEN current_setting('clocktiming.track', true) = 'off'
-                           THEN '; try clocktiming.track' END);
+                           THEN '; try clocktiming.track'
+                           ELSE '; calls are assumed' END);
     ELSIF cpu_percent IS NULL
           OR setting = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
@@ -1985,23 +1992,28 @@ LANGUAGE SQL VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT pg_catalog.jsonb_build_object(
                'counted calls', pg_catalog.jsonb_build_object(
-                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s),
+                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s,
+                   'most_per_process_ms', s.most_per_process_ms),
                'squared margin of counted calls',
                pg_catalog.jsonb_build_object('total', s.squared_margin),
                'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms),
                'counted process ms', pg_catalog.jsonb_build_object('total', s.process_ms))
-    FROM (SELECT sum(n.calls) AS calls, sum(p.total_ms) AS total_ms,
-                 sum(n.self_ms) AS process_ms,
-                 sum((n.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
+    FROM (SELECT sum(p.calls) AS calls, sum(p.total_ms) AS total_ms,
+                 sum(p.self_ms) AS process_ms,
+                 max(p.calls / nullif(p.self_ms, 0.0::double precision))
+                     FILTER (WHERE p.n <= 10) AS most_per_process_ms,
+                 sum((p.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
                      ^ 2.0::double precision) AS squared_margin,
                  nullif(extract(epoch FROM pg_catalog.clock_timestamp() - min(p.first_seen))
                         ::double precision, 0.0::double precision) AS period_s
-          FROM clock_plan_stats() p
-          JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
-                       sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
-                FROM clock_node_stats(NULL::integer) c
-                GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
-              USING (dbid, userid, queryid, planid)) s;
+          FROM (SELECT s.total_ms, s.total_margin_ms, s.first_seen, n.calls, n.self_ms,
+                       row_number() OVER (ORDER BY n.self_ms DESC NULLS LAST) AS n
+                FROM clock_plan_stats() s
+                JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
+                             sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
+                      FROM clock_node_stats(NULL::integer) c
+                      GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
+                    USING (dbid, userid, queryid, planid)) p) s;
 END;
 COMMENT ON FUNCTION internal_clock_counted_calls() IS
     'internal: returns the calls of plan nodes and the execution times in the statistics of plans, '

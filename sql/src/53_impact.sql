@@ -9,23 +9,28 @@ LANGUAGE SQL VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT pg_catalog.jsonb_build_object(
                'counted calls', pg_catalog.jsonb_build_object(
-                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s),
+                   'total', s.calls, 'per_s', s.calls / s.period_s, 'period_s', s.period_s,
+                   'most_per_process_ms', s.most_per_process_ms),
                'squared margin of counted calls',
                pg_catalog.jsonb_build_object('total', s.squared_margin),
                'counted ms', pg_catalog.jsonb_build_object('total', s.total_ms),
                'counted process ms', pg_catalog.jsonb_build_object('total', s.process_ms))
-    FROM (SELECT sum(n.calls) AS calls, sum(p.total_ms) AS total_ms,
-                 sum(n.self_ms) AS process_ms,
-                 sum((n.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
+    FROM (SELECT sum(p.calls) AS calls, sum(p.total_ms) AS total_ms,
+                 sum(p.self_ms) AS process_ms,
+                 max(p.calls / nullif(p.self_ms, 0.0::double precision))
+                     FILTER (WHERE p.n <= 10) AS most_per_process_ms,
+                 sum((p.calls * p.total_margin_ms / nullif(p.total_ms, 0.0::double precision))
                      ^ 2.0::double precision) AS squared_margin,
                  nullif(extract(epoch FROM pg_catalog.clock_timestamp() - min(p.first_seen))
                         ::double precision, 0.0::double precision) AS period_s
-          FROM clock_plan_stats() p
-          JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
-                       sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
-                FROM clock_node_stats(NULL::integer) c
-                GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
-              USING (dbid, userid, queryid, planid)) s;
+          FROM (SELECT s.total_ms, s.total_margin_ms, s.first_seen, n.calls, n.self_ms,
+                       row_number() OVER (ORDER BY n.self_ms DESC NULLS LAST) AS n
+                FROM clock_plan_stats() s
+                JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
+                             sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
+                      FROM clock_node_stats(NULL::integer) c
+                      GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
+                    USING (dbid, userid, queryid, planid)) p) s;
 END;
 COMMENT ON FUNCTION internal_clock_counted_calls() IS
     'internal: returns the calls of plan nodes and the execution times in the statistics of plans, '

@@ -108,10 +108,10 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 
 /*
  * Returns a node's note about its share, or NULL.  A node may have taken the most time if the upper
- * limit of its share is not below the lower limit of any other node's share.
+ * limit of its share is not below the lower limit of any other node's.  Shares vary between runs.
  */
 static const char *
-note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
+note_of_share(const PlanEstimate *plan, int runs, const NodeEstimate *node)
 {
 	double		lower = 1e-4;	/* excludes nodes that were never executed */
 	int			n = 0;
@@ -122,7 +122,8 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
 		n += plan->nodes[i].share_percent + plan->nodes[i].share_margin_percent >= lower;
 	if (plan->nnodes < 2 || !(node->share_percent + node->share_margin_percent >= lower))
 		return NULL;
-	return n == 1 ? "took the most time" : "may have taken the most time";
+	return n > 1 ? "may have taken the most time" :
+		runs > 1 ? "took the most time" : "took the most time in this run";
 }
 
 /*
@@ -130,11 +131,11 @@ note_of_share(const PlanEstimate *plan, const NodeEstimate *node)
  * the number of processes.
  */
 static const char *
-note_of_row(const PlanEstimate *plan, const NodeEstimate *node)
+note_of_row(const PlanEstimate *plan, int runs, const NodeEstimate *node)
 {
 	bool		same_as_above = node->parent >= 0 &&
 		plan->nodes[node->parent].processes == node->processes;
-	const char *share = note_of_share(plan, node);
+	const char *share = note_of_share(plan, runs, node);
 	const char *note = explain_note(node, !same_as_above);
 
 	return share == NULL ? note : note == NULL ? share : psprintf("%s, %s", share, note);
@@ -193,7 +194,7 @@ clock_explain(PG_FUNCTION_ARGS)
 						node->share_percent, node->share_margin_percent,
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
-		row_put_text(&row, note_of_row(plan, node));
+		row_put_text(&row, note_of_row(plan, query->runs, node));
 		row_put_nulls(&row, 4);
 		row_put_numbers(&row, 4, place < 0 ? NAN : node->total_stddev_ns * ms);
 		row_to_set(&row, fcinfo);

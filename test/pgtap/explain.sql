@@ -467,7 +467,8 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
 -- The note of a node states whether the node took, or may have taken, the most time.
 SELECT is((SELECT array_agg(node ORDER BY node) FROM (
-               SELECT node, coalesce(substring(note FROM '^[a-z ]+ most time'), '') AS verdict,
+               SELECT node,
+                      coalesce(substring(note FROM '^[a-z ]+ most time[a-z ]*'), '') AS verdict,
                       coalesce(upper >= lower, false) AS may, count(*) OVER () AS nodes,
                       count(*) FILTER (WHERE upper >= lower) OVER () AS rivals
                FROM (SELECT node, note, share_percent + share_margin_percent AS upper,
@@ -475,7 +476,7 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM (
                                 AS lower
                      FROM got AS g WHERE g.n = s.n AND g.method = m) AS limits) AS verdicts
            WHERE verdict <> CASE WHEN nodes = 1 OR NOT may THEN ''
-                                 WHEN rivals = 1 THEN 'took the most time'
+                                 WHEN rivals = 1 THEN 'took the most time in this run'
                                  ELSE 'may have taken the most time' END), NULL,
           m || ': notes about the largest share of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;

@@ -187,10 +187,10 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                                                  'per_s', c.calls)),
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_analyze';
--- The slowdown by auto_explain is unknown if sessions were active in less than 1 % of the observed
--- time.  That by track_io_timing is in percent of one CPU if fewer sessions are active.
+-- The slowdown is unknown if sessions were active in less than 1 % of the observed time.  That by
+-- track_io_timing is in percent of one CPU if less than one session is active.
 SELECT is(array_agg(ARRAY[w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n, w.setting),
-          ARRAY[[NULL::numeric, NULL], [0.4000, 0.4000], [4.0000, 16.0000], [0.4000, 0.4000],
+          ARRAY[[NULL::numeric, NULL], [NULL::numeric, NULL], [4.0000, 16.0000], [0.4000, 0.4000],
                 [4.0000, 16.0000], [0.4000, 0.4000], [0.0200, 400.0000], [0.2000, 0.2000]],
           'slowdown if sessions are active in 0.9 and 1 % of the time, in the statistics, and two')
 FROM (VALUES (1, true, 9), (2, true, 10), (3, false, 10), (4, true, 2000))
@@ -203,19 +203,20 @@ FROM (VALUES (1, true, 9), (2, true, 10), (3, false, 10), (4, true, 2000))
 WHERE w.setting = 'auto_explain.log_analyze' OR w.work = 'WAL writes';
 -- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
 -- margin) / 1000 ms, for all active time, here 900 ms per s, and 1.3 times the cost of a call.  The
--- slowdown follows from the rate of the counted calls.  In the last row, each execution has two
--- processes.
+-- slowdown follows from the counted calls per ms of a process, and its limit from those of the
+-- statement with the most.  In the last row, each execution has two processes.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent,
                           w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n),
-          ARRAY[[0.0800, 0.4680, 0.0889, 0.5200], [0.0800, 0.5616, 0.4000, 0.6240],
-                [0.0800, 0.9360, 0.4000, 1.0400], [0.0800, 0.4680, 0.2000, 0.2600]],
+          ARRAY[[0.0800, 0.4680, 0.0889, 0.5200], [0.0800, 0.5616, 0.4000, 0.7800],
+                [0.0800, 0.9360, 0.4000, 0.5200], [0.0800, 0.4680, 0.2000, 0.5200]],
           'counted calls: estimate, and upper limit without, with and with unknown margin')
-FROM (VALUES (1, 0, NULL), (2, 20000, 1000), (3, NULL, 1000), (4, 0, 2000))
-         AS c (n, margin, process_ms),
+FROM (VALUES (1, 0, NULL, NULL), (2, 20000, 1000, 150), (3, NULL, 1000, NULL), (4, 0, 2000, 100))
+         AS c (n, margin, process_ms, most),
      internal_clock_works(jsonb_build_object(
          'active ms', jsonb_build_object('per_s', 900),
          'calls of plan nodes', jsonb_build_object('total', 1, 'per_s', 5),
-         'counted calls', jsonb_build_object('total', 100000, 'per_s', 20000),
+         'counted calls', jsonb_build_object('total', 100000, 'per_s', 20000,
+                                             'most_per_process_ms', c.most),
          'squared margin of counted calls', jsonb_build_object('total', c.margin ^ 2),
          'counted ms', jsonb_build_object('total', 1000),
          'counted process ms', jsonb_build_object('total', c.process_ms)),
