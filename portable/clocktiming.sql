@@ -1924,8 +1924,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
     'internal: keeps a CPU busy until a time, and returns the seconds in which the process had it';
 
 -- Returns the sum of internal_clock_busy() over the processes of a parallel query, and their
--- number.  The table has pages for all processes: each is busy in its first row until the end.
--- Workers execute the query only because the function is not volatile, and is called in FROM.
+-- number.  The table is large enough for several workers, and each process gets a row of it.  In
+-- this row the process is busy until the time is over; further rows return 0.  The query has
+-- workers only because the function around it is not volatile, and is called in FROM.
 CREATE FUNCTION @extschema@.internal_clock_busy_processes(
     until timestamptz, OUT seconds double precision, OUT processes bigint) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp AS $body$
@@ -1956,8 +1957,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_wait_percent(integer, double precision) IS
     'internal: returns the percentage of the time in which busy processes wait for a CPU';
 
--- Returns a text about the waits of an execution that took "ms", estimated from those of as many
--- busy processes.
+-- Returns a text about the waits of an execution that took "ms" and had "processes" processes.
+-- The waits are estimated from those of the same number of busy processes.
 CREATE FUNCTION @extschema@.internal_clock_waits(
     processes integer, ms double precision, seconds double precision) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -1979,7 +1980,7 @@ DECLARE
 BEGIN
     IF wait_percent >= 10 AND waited_ms > 0 THEN
         -- with two significant digits
-        RETURN format(E',\n  about %s ms waiting: %s',
+        RETURN format(E',\n  about %s ms waiting (included in self_ms): %s',
                       round(waited_ms, 1 - floor(log(waited_ms))::integer), reasons);
     END IF;
     RETURN CASE WHEN wait_percent IS NULL THEN ' (waits included, length unknown)'
@@ -2034,9 +2035,10 @@ BEGIN
     result := @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.internal_clock_clock());
-    -- Estimates the waits, which only the rows of clock_explain() show, from those of as many busy
-    -- processes.  These are busy for as long as the executions took, but at most 0.3 s.  Beside as
-    -- many busy processes as CPUs, one of eight observations of 0.1 s saw no wait.
+    -- Estimates the waits, which only the rows of clock_explain() show, from those of busy
+    -- processes, as many as the plan has.  These are busy for as long as the executions took, but
+    -- at most 0.3 s.  Beside two busy sessions on two CPUs, one of eight observations of 0.1 s saw
+    -- no wait.
     IF format IS NULL THEN
         SELECT max((x ->> 'processes')::integer) INTO processes
         FROM jsonb_array_elements(result -> 'nodes') AS x;
@@ -2452,8 +2454,8 @@ DECLARE
     -- Largest number of calls of plan nodes per row read, in test queries that read at least one
     -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
-    -- Largest factors from the measured costs of timing and of counting a call to those in test
-    -- queries (doc/benchmarks.md, "Cost of a call").
+    -- Largest factors from the measured costs to those in test queries (doc/benchmarks.md, "Cost of
+    -- timing a call"): of counting and timing a call, and of counting only.
     costliest_timing CONSTANT double precision := 1.3;
     costliest_counting CONSTANT double precision := 2.2;
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
@@ -2792,17 +2794,18 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  statistics_s is the period of the statistics in
--- seconds, or null if clock_impact() has counted the operations itself.
+-- Returns the column "advice" of clock_impact() for a row without it.  "seconds" is the argument of
+-- clock_impact().
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    setting text, cpu_percent numeric, most_cpu_percent numeric,
-    slowdown_percent numeric, most_slowdown_percent numeric, bound text, statistics_s numeric
-) RETURNS text
+    work jsonb, seconds double precision) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    by_auto_explain CONSTANT boolean := setting ~ '^(auto_explain|clocktiming)';
-    percent CONSTANT numeric := coalesce(slowdown_percent, cpu_percent);
-    most_percent CONSTANT numeric := coalesce(most_slowdown_percent, most_cpu_percent);
+    by_auto_explain CONSTANT boolean := work ->> 'setting' ~ '^(auto_explain|clocktiming)';
+    bound CONSTANT text := work ->> 'bound';
+    -- before PostgreSQL 14, the slowdown is unknown
+    percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
+    most_percent CONSTANT numeric :=
+        coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
     -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
     -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
     -- it.
@@ -2811,26 +2814,27 @@ DECLARE
             AND percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
         OR bound = 'at least' AND percent < 1
         OR bound = 'at most' AND percent >= 1, false);
-    statistics_period CONSTANT text := CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
-                                            ELSE round(statistics_s / 60) || ' min' END;
-    -- with "estimate" if no upper limit is known, and with the statistics' period if it is below an
-    -- hour and may miss the usual load
+    -- period of the statistics, or null if the work was observed
+    statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
+                                          THEN coalesce(work ->> 'period_s', '0') END;
+    is_idle CONSTANT boolean := seconds IS NOT NULL AND statistics_s IS NOT NULL;
+    -- statistics of less than an hour may miss the usual work
+    basis CONSTANT text := CASE WHEN is_idle OR statistics_s < 3600 THEN
+        CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
+             WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
+             ELSE round(statistics_s / 3600) || ' h' END END;
+    -- with "estimate" if no upper limit is known
     may_be_on CONSTANT text := 'yes'
         || coalesce(' (' || nullif(concat_ws(', ',
                CASE WHEN most_percent IS NULL THEN 'estimate' END,
-               CASE WHEN statistics_s < 3600
-                    THEN format('based on %s; try clock_impact(60)', statistics_period)
-               END), '') || ')', '');
+               CASE WHEN is_idle THEN 'idle now' END,
+               'based on ' || basis
+                   || CASE WHEN is_idle THEN '' ELSE '; try clock_impact(60)' END), '') || ')', '');
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    -- slowdown_percent is also null before PostgreSQL 14, and then so is most_cpu_percent of
-    -- auto_explain's settings
-    IF statistics_s IS NULL AND slowdown_percent IS NULL AND cpu_percent IS NOT NULL
-       AND (most_cpu_percent IS NOT NULL OR NOT by_auto_explain) THEN
-        RETURN 'unknown: idle server; repeat under load or use clock_impact()';
-    ELSIF most_percent < 1 THEN
+    IF most_percent < 1 THEN
         RETURN may_be_on;
     ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
         -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
@@ -2838,14 +2842,17 @@ BEGIN
         RETURN format('only if sample_rate <= %s (now %s%s)',
                       trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
                       trim_scale(sample_rate),
-                      CASE WHEN statistics_s < 3600 THEN ', based on ' || statistics_period
-                           WHEN current_setting('clocktiming.track', true) = 'on' THEN ''
+                      CASE WHEN work ->> 'statistics' ~ 'clock_node_stats'
+                           THEN ', based on ' || basis
+                           WHEN basis IS NOT NULL THEN '; calls guessed from ' || basis
                            WHEN current_setting('clocktiming.track', true) = 'off'
                            THEN '; try clocktiming.track'
-                           ELSE '; calls are assumed' END);
-    ELSIF cpu_percent IS NULL
-          OR setting = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
+                           ELSE '; calls guessed' END);
+    ELSIF percent IS NULL
+          OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
+    ELSIF uncertain AND is_idle THEN
+        RETURN 'unknown: idle server; repeat under load';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
@@ -2856,10 +2863,8 @@ BEGIN
     RETURN 'only while needed';
 END
 $body$;
-COMMENT ON FUNCTION
-    @extschema@.internal_clock_timing_advice(
-        text, numeric, numeric, numeric, numeric, text, numeric) IS
-    'internal: returns clock_impact()''s advice for a setting that has these costs';
+COMMENT ON FUNCTION @extschema@.internal_clock_timing_advice(jsonb, double precision) IS
+    'internal: returns clock_impact()''s advice for a row without it';
 --
 -- clock_impact(): measures the costs of timing on this server, and applies them to its work.
 --
@@ -2946,23 +2951,23 @@ CREATE FUNCTION @extschema@.clock_impact(
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
-    WITH works AS MATERIALIZED (
-        SELECT d.*
-        FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, most_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
-                  period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
-                  most_slowdown_percent, statistics, reason, n)
+    WITH observed AS MATERIALIZED (
+        SELECT d.* FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY AS d
+    ), idle AS MATERIALIZED (
+        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
+                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        FROM observed o
+    ), works AS MATERIALIZED (
+        SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
+        UNION ALL
+        -- the statistics since their last reset
+        SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
+        WHERE (SELECT i.is_idle FROM idle i)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
-                THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent,
-                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+                THEN @extschema@.internal_clock_timing_advice(to_jsonb(r), seconds)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -2998,12 +3003,12 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
                       THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
-                 min(d.n)
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
+                 min(d.ordinality)
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r
-    ORDER BY r.n
+    ORDER BY r.ordinality
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '

@@ -389,8 +389,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
     'internal: keeps a CPU busy until a time, and returns the seconds in which the process had it';
 
 -- Returns the sum of internal_clock_busy() over the processes of a parallel query, and their
--- number.  The table has pages for all processes: each is busy in its first row until the end.
--- Workers execute the query only because the function is not volatile, and is called in FROM.
+-- number.  The table is large enough for several workers, and each process gets a row of it.  In
+-- this row the process is busy until the time is over; further rows return 0.  The query has
+-- workers only because the function around it is not volatile, and is called in FROM.
 CREATE FUNCTION @extschema@.internal_clock_busy_processes(
     until timestamptz, OUT seconds double precision, OUT processes bigint) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp AS $body$
@@ -421,8 +422,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_wait_percent(integer, double precision) IS
     'internal: returns the percentage of the time in which busy processes wait for a CPU';
 
--- Returns a text about the waits of an execution that took "ms", estimated from those of as many
--- busy processes.
+-- Returns a text about the waits of an execution that took "ms" and had "processes" processes.
+-- The waits are estimated from those of the same number of busy processes.
 CREATE FUNCTION @extschema@.internal_clock_waits(
     processes integer, ms double precision, seconds double precision) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
@@ -443,7 +444,7 @@ DECLARE
 BEGIN
     IF wait_percent >= 10 AND waited_ms > 0 THEN
         -- with two significant digits
-        RETURN format(E',\n  about %s ms waiting: %s',
+        RETURN format(E',\n  about %s ms waiting (included in self_ms): %s',
                       round(waited_ms, 1 - floor(log(waited_ms))::integer), reasons);
     END IF;
     RETURN CASE WHEN wait_percent IS NULL THEN ' (waits included, length unknown)'
@@ -498,9 +499,10 @@ BEGIN
     result := @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6,
             least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.internal_clock_clock());
-    -- Estimates the waits, which only the rows of clock_explain() show, from those of as many busy
-    -- processes.  These are busy for as long as the executions took, but at most 0.3 s.  Beside as
-    -- many busy processes as CPUs, one of eight observations of 0.1 s saw no wait.
+    -- Estimates the waits, which only the rows of clock_explain() show, from those of busy
+    -- processes, as many as the plan has.  These are busy for as long as the executions took, but
+    -- at most 0.3 s.  Beside two busy sessions on two CPUs, one of eight observations of 0.1 s saw
+    -- no wait.
     IF format IS NULL THEN
         SELECT max((x ->> 'processes')::integer) INTO processes
         FROM jsonb_array_elements(result -> 'nodes') AS x;

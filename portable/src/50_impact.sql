@@ -84,23 +84,23 @@ CREATE FUNCTION @extschema@.clock_impact(
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
-    WITH works AS MATERIALIZED (
-        SELECT d.*
-        FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, most_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
-                  period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
-                  most_slowdown_percent, statistics, reason, n)
+    WITH observed AS MATERIALIZED (
+        SELECT d.* FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY AS d
+    ), idle AS MATERIALIZED (
+        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
+                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        FROM observed o
+    ), works AS MATERIALIZED (
+        SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
+        UNION ALL
+        -- the statistics since their last reset
+        SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
+        WHERE (SELECT i.is_idle FROM idle i)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
-                THEN @extschema@.internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent,
-                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+                THEN @extschema@.internal_clock_timing_advice(to_jsonb(r), seconds)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -136,12 +136,12 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
                       THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
-                 min(d.n)
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
+                 min(d.ordinality)
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r
-    ORDER BY r.n
+    ORDER BY r.ordinality
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '

@@ -93,23 +93,25 @@ CREATE FUNCTION clock_impact(
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
 BEGIN ATOMIC
-    WITH works AS MATERIALIZED (
+    WITH observed AS MATERIALIZED (
+        SELECT d.* FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY AS d
+    ), idle AS MATERIALIZED (
+        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
+                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        FROM observed o
+    ), works AS MATERIALIZED (
+        SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
+        UNION ALL
+        -- the statistics since their last reset
         SELECT d.*
-        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
-                  least_cpu_percent, most_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
-                  period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, slowdown_percent,
-                  most_slowdown_percent, statistics, reason, n)
+        FROM internal_clock_impact(NULL::double precision, NULL::double precision)
+             WITH ORDINALITY AS d
+        WHERE (SELECT i.is_idle FROM idle i)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
            r.least_cpu_percent, r.most_cpu_percent, r.bound,
            CASE WHEN r.work IS NULL
-                THEN internal_clock_timing_advice(
-                         r.setting, r.cpu_percent, r.most_cpu_percent,
-                         r.slowdown_percent, r.most_slowdown_percent, r.bound,
-                         CASE WHEN seconds IS NULL THEN coalesce(r.period_s, 0) END)
+                THEN internal_clock_timing_advice(pg_catalog.to_jsonb(r), seconds)
            END,
            r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
            r.period_s, r.period,
@@ -145,12 +147,12 @@ BEGIN ATOMIC
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
                       THEN sum(d.most_slowdown_percent) END,
                  string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
-                 min(d.n)
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
+                 min(d.ordinality)
           FROM works d
           WHERE detail IS NOT TRUE
           GROUP BY d.setting, d.value, d.in_effect) r
-    ORDER BY r.n;
+    ORDER BY r.ordinality;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '

@@ -188,11 +188,12 @@ FROM (VALUES (1, NULL, 1e6), (2, 500, 499999), (3, 500, 500000), (4, 500, 3e7), 
                           true, '{"timing_ns": 40}') AS w
 WHERE w.setting = 'auto_explain.log_analyze';
 -- The slowdown is unknown if sessions were active in less than 1 % of the observed time.  That by
--- track_io_timing is in percent of one CPU if less than one session is active.
+-- track_wal_io_timing is in percent of one CPU if less than one session is active.
 SELECT is(array_agg(ARRAY[w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n, w.setting),
           ARRAY[[NULL::numeric, NULL], [NULL::numeric, NULL], [4.0000, 16.0000], [0.4000, 0.4000],
                 [4.0000, 16.0000], [0.4000, 0.4000], [0.0200, 400.0000], [0.2000, 0.2000]],
-          'slowdown if sessions are active in 0.9 and 1 % of the time, in the statistics, and two')
+          'slowdown: sessions active in 0.9 and 1 % of the observed time, or in 1 % of the period '
+          'of the statistics, and two active sessions')
 FROM (VALUES (1, true, 9), (2, true, 10), (3, false, 10), (4, true, 2000))
          AS c (n, observed, active),
      internal_clock_works(jsonb_build_object(
@@ -209,7 +210,7 @@ SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent,
                           w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n),
           ARRAY[[0.0800, 0.4680, 0.0889, 0.5200], [0.0800, 0.5616, 0.4000, 0.7800],
                 [0.0800, 0.9360, 0.4000, 0.5200], [0.0800, 0.4680, 0.2000, 0.5200]],
-          'counted calls: estimate, and upper limit without, with and with unknown margin')
+          'counted calls: estimates, upper limits; without times of processes; margin; parallel')
 FROM (VALUES (1, 0, NULL, NULL), (2, 20000, 1000, 150), (3, NULL, 1000, NULL), (4, 0, 2000, 100))
          AS c (n, margin, process_ms, most),
      internal_clock_works(jsonb_build_object(
@@ -230,7 +231,7 @@ FROM internal_clock_works('{"active ms": {"per_s": 900}, "counted calls": {"tota
 WHERE w.setting = 'auto_explain.log_analyze';
 RESET max_parallel_workers_per_gather;
 
--- advice follows from cpu_percent, most_cpu_percent and bound. The function that returns this
+-- advice follows from the slowdown, its upper limit and bound. The function that returns this
 -- server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
     advice text, advice_of_a_minute text);
@@ -251,22 +252,22 @@ INSERT INTO made_up VALUES
     ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('auto_explain, low', 0.04, 300, 'estimate',
-        'only if sample_rate <= 0.003 (now 1, based on 1 s)',
+        'only if sample_rate <= 0.003 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
     ('auto_explain.log_timing = off', 0.06, 300, 'estimate',
-        'only if sample_rate <= 0.003 (now 1, based on 1 s)',
+        'only if sample_rate <= 0.003 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
     ('auto_explain.log_analyze', 40, 200, 'estimate',
-        'only if sample_rate <= 0.005 (now 1, based on 1 s)',
+        'only if sample_rate <= 0.005 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 0.005 (now 1; try clocktiming.track)'),
     ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'only if sample_rate <= 0.5 (now 1, based on 1 s)',
+        'only if sample_rate <= 0.5 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 0.5 (now 1; try clocktiming.track)'),
     ('auto_explain, 1 %', 1, 1, 'at least',
-        'only if sample_rate <= 1 (now 1, based on 1 s)',
+        'only if sample_rate <= 1 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 1 (now 1; try clocktiming.track)'),
     ('auto_explain, cost unknown', NULL, 12, NULL,
-        'only if sample_rate <= 0.08 (now 1, based on 1 s)',
+        'only if sample_rate <= 0.08 (now 1; calls guessed from 1 s)',
         'only if sample_rate <= 0.08 (now 1; try clocktiming.track)'),
     ('auto_explain, no bound', 0.06, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
@@ -278,7 +279,8 @@ BEGIN
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
             1.0, 0.0, 1.0, 1.0,
-               'observed'::text, 2.0, 0.0, 'clock'::text, m.cpu_percent, m.most_cpu_percent,
+               CASE WHEN seconds IS NULL THEN 'since the last reset' ELSE 'observed' END, 2.0, 0.0,
+               'clock'::text, m.cpu_percent, m.most_cpu_percent,
                'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
@@ -298,22 +300,46 @@ RESET auto_explain.sample_rate;
 -- The advice is short, so that the output of README's statement fits 120 columns.
 SELECT cmp_ok(max(length(advice)), '<=', 63,
     'advice has at most 63 characters') FROM clock_impact();
-SELECT cmp_ok(length(internal_clock_timing_advice('auto_explain.log_analyze', 40, 10000, 20, 10000,
-                                                  'estimate', NULL)), '<=', 63,
-    'advice on a sample_rate has at most 63 characters');
 SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
     FROM clock_impact(detail => true);
+-- If the server was idle in the observed time, the rows are those of the statistics.
+UPDATE made_up SET setting = 'idle';
+DO $$
+BEGIN
+    EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
+        SELECT DISTINCT m.setting, 'off'::text, false, 'work'::text, 0.1, 0.0, 0.0, 0.1,
+               NULL::text, 1::bigint, 1.0, 1.0, 0.0, 1.0, 5.0,
+               CASE WHEN seconds IS NULL THEN 'since the last reset' ELSE 'observed' END, 2.0, 0.0,
+               'clock'::text, CASE WHEN seconds IS NULL THEN 0.2 END,
+               CASE WHEN seconds IS NULL THEN 0.3 END, 'view'::text, 'reason'::text
+        FROM pg_temp.made_up AS m;
+    END $body$);
+END $$;
+SELECT is((SELECT ARRAY[slowdown_percent::text, period, advice] FROM clock_impact(60)),
+          '{0.2,since the last reset,"yes (idle now, based on 5 s)"}', 'idle server: statistics');
+SELECT is((SELECT ARRAY[slowdown_percent::text, period, advice] FROM clock_impact(60, true)),
+          '{NULL,observed,NULL}', 'idle server: detail has the observed work');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 SET LOCAL clocktiming.track = on;
 SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
--- The arguments are percent of one CPU and of the sessions' active time.  The second decides.
-SELECT is(internal_clock_timing_advice(name, cost, most, slow, most_slow, 'estimate', s), advice,
-          concat_ws(', ', 'advice', name, s, cost, most, slow, most_slow))
-FROM (VALUES
-    (3599, 'auto_explain', 0.5, 0.6, 5, 6, 'only if sample_rate <= 0.1 (now 1, based on 60 min)'),
+-- "cost" and "most" are in percent of one CPU, "slow" and "most_slow" in percent of the sessions'
+-- active time.  The latter two decide.  "s" is the period of the statistics, or NULL if the work
+-- was observed.
+CREATE FUNCTION pg_temp.advice(name text, cost numeric, most numeric, slow numeric,
+                               most_slow numeric, bound text, statistics text, s numeric,
+                               seconds float8) RETURNS text LANGUAGE sql
+AS $$SELECT internal_clock_timing_advice(jsonb_build_object(
+         'setting', name, 'cpu_percent', cost, 'most_cpu_percent', most, 'slowdown_percent', slow,
+         'most_slowdown_percent', most_slow, 'bound', bound, 'statistics', statistics,
+         'period', CASE WHEN s IS NULL THEN 'observed' ELSE 'since the last reset' END,
+         'period_s', s), seconds)$$;
+CREATE TEMP TABLE known AS
+SELECT * FROM (VALUES
+    (3599, 'auto_explain', 0.5, 0.6, 5, 6,
+     'only if sample_rate <= 0.1 (now 1; calls guessed from 60 min)'),
     (3600, 'auto_explain', 0.5, 0.6, 5, 6,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     (NULL, 'auto_explain', 50, 60, 5, 6,
@@ -325,23 +351,35 @@ FROM (VALUES
     (120, 'auto_explain', 0.1, 0.2, 0.5, 0.9, 'yes (based on 2 min; try clock_impact(60))'),
     (7200, 'track_io_timing', 10, 10, 0.5, 0.6, 'yes'),
     (7200, 'track_io_timing', 0.5, 0.6, 6, 10, 'only while needed'),
-    -- no slowdown of an observed idle server; before PostgreSQL 14; unknown or no operations
-    (NULL, 'auto_explain', 0, 0.6, NULL, NULL,
-     'unknown: idle server; repeat under load or use clock_impact()'),
+    -- before PostgreSQL 14; unknown or no operations
     (NULL, 'auto_explain', 0.01, NULL, NULL, NULL, 'yes (estimate)'),
     (7200, 'auto_explain', NULL, 6, NULL, 6,
      'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
     (NULL, 'auto_explain', 0, 0, 0, 0, 'yes')
     ) AS v (s, name, cost, most, slow, most_slow, advice);
-SET LOCAL clocktiming.track = on;
-SELECT is(internal_clock_timing_advice('auto_explain', 5, 6, 5, 6, 'estimate', NULL),
-          'only if sample_rate <= 0.1 (now 1)', 'no hint at clocktiming.track if it is on');
-SET LOCAL clocktiming.track = off;
-SELECT is(internal_clock_timing_advice('track_io_timing', 5, NULL, 0.1, NULL, NULL, s), a,
-          s || ' s: clock_impact(60) is recommended below 3600 s')
-FROM (VALUES (89.4, 'yes (estimate, based on 89 s; try clock_impact(60))'),
-             (3599.4, 'yes (estimate, based on 60 min; try clock_impact(60))'),
-             (3600, 'yes (estimate)')) AS v (s, a);
+SELECT is(pg_temp.advice(name, cost, most, slow, most_slow, 'estimate', 'a view', s, NULL), advice,
+          concat_ws(', ', 'advice', name, s, cost, most, slow, most_slow))
+FROM known;
+SELECT is(pg_temp.advice('auto_explain', 5, 6, 5, 6, 'estimate', 'clock_node_stats', s, NULL), a,
+          'advice if clocktiming.track has counted calls: ' || a)
+FROM (VALUES (NULL, 'only if sample_rate <= 0.1 (now 1)'),
+             (3600, 'only if sample_rate <= 0.1 (now 1)'),
+             (3599, 'only if sample_rate <= 0.1 (now 1, based on 60 min)')) AS v (s, a);
+SELECT is(pg_temp.advice('track_io_timing', 5, NULL, slow, NULL, 'estimate', NULL, s, seconds), a,
+          format('period of %s s, argument %s: %s', s, seconds, a))
+FROM (VALUES (0.1, 89.4, NULL, 'yes (estimate, based on 89 s; try clock_impact(60))'),
+             (0.1, 3599.4, NULL, 'yes (estimate, based on 60 min; try clock_impact(60))'),
+             (0.1, 3600, NULL, 'yes (estimate)'),
+             (0.1, 89.4, 60, 'yes (estimate, idle now, based on 89 s)'),
+             (0.1, 5399, 60, 'yes (estimate, idle now, based on 90 min)'),
+             (0.1, 5400, 60, 'yes (estimate, idle now, based on 2 h)'),
+             (0.1, NULL, 60, 'yes (estimate)'),
+             (0.5, 3600, NULL, 'measure clock_impact(60)'),
+             (0.5, 3600, 60, 'unknown: idle server; repeat under load'),
+             (0.5, NULL, 60, 'only while needed (uncertain)')) AS v (slow, s, seconds, a);
+SELECT cmp_ok(length(pg_temp.advice('auto_explain', 40, 5000, 20, 4000, 'estimate', v, s, NULL)),
+              '<=', 63, 'advice on a sample_rate has at most 63 characters')
+FROM (VALUES ('a view', NULL), ('a view', 89), ('clock_node_stats', 3599)) AS t (v, s);
 
 -- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
 -- of statements.

@@ -73,8 +73,8 @@ WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writ
     'calls of plan nodes');
 SELECT count(*) AS silent FROM portable.clock_impact(detail => true)
     WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
-SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations
-    FROM portable.clock_impact(0.1)
+SELECT DISTINCT period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations
+    FROM portable.clock_impact(0.1, true)
 WHERE setting <> 'track_wal_io_timing';
 SET track_io_timing = on;
 SELECT setting, value, in_effect FROM portable.clock_impact() WHERE setting = 'track_io_timing';
