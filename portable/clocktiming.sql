@@ -2475,7 +2475,7 @@ DECLARE
                                   END;
     -- Calls of plan nodes in the executions that clocktiming.track has counted, the upper limit of
     -- their number per ms of execution, their number per ms of a process, and this number for the
-    -- statement where it is largest.  Null if no execution has been counted.
+    -- plan where it is largest.  Null if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
     most_calls_per_ms CONSTANT double precision :=

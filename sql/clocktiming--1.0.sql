@@ -1163,7 +1163,7 @@ LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
 COMMENT ON FUNCTION clock_node_stats(integer) IS
     'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
-    'argument, at most 1000, returns only that many nodes, those with the longest self times';
+    'argument n, only the n nodes with the longest self times; n above 1000 counts as 1000';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
@@ -1596,7 +1596,7 @@ DECLARE
                                   END;
     -- Calls of plan nodes in the executions that clocktiming.track has counted, the upper limit of
     -- their number per ms of execution, their number per ms of a process, and this number for the
-    -- statement where it is largest.  Null if no execution has been counted.
+    -- plan where it is largest.  Null if no execution has been counted.
     counted_calls CONSTANT double precision :=
         counts -> 'counted calls' ->> 'total';
     most_calls_per_ms CONSTANT double precision :=

@@ -8,8 +8,8 @@
 extern void parallel_timing_share(QueryTiming *query);
 
 /*
- * Returns the workers' results: for each of query->nworkers, the records of the nodes and of the
- * uses of shared subplans.  Returns NULL without shared memory.
+ * Returns the workers' results.  For each of query->nworkers: a record per node, then one per node
+ * that calls a subplan which other nodes call, too.  Returns NULL without shared memory.
  */
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 

@@ -1,4 +1,4 @@
--- clock_check() and clock_advice(): their figures agree with those of the functions that they call.
+-- clock_check() and clock_advice(): properties that hold on any server.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -91,8 +91,9 @@ SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
     'after a timeout, the next call of clock_advice returns all rows');
 
--- There is no false warning: a clock that the vDSO can read counts as fast, whatever its name is.
-SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
+-- There is no false warning: if the vDSO reads the system clock, it counts as fast, whatever clock
+-- source the kernel uses.
+SELECT is(a.severity, 'ok', 'the system clock is fast enough if the vDSO reads it')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
 WHERE a.check_name = 'cost' AND s.read_by = 'vDSO' AND s.cost_ns < 100;
 

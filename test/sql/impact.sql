@@ -36,7 +36,7 @@ SELECT * FROM clock_impact(86401);
 SELECT * FROM clock_impact('NaN', true);
 SELECT * FROM clock_impact('infinity', true);
 
--- with track_counts off, the numbers of rows are unknown
+-- with track_counts off, the server counts no rows, so the cost of auto_explain is unknown
 SET track_counts = off;
 SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact()
     WHERE setting LIKE 'auto_explain.%';

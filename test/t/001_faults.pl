@@ -215,11 +215,11 @@ foreach my $first (2, 100, 50000)
 	is($row->{warps}, 0, "$what: no warp");
 }
 
-# The clock jumps ahead. All jumps are in the measuring loop, because only readings of this loop are
-# compared with the reference clock.
+# The clock jumps ahead. All jumps are in the measuring loop, which looks for them: it reads the clock
+# in blocks, and compares it with the reference clock between blocks.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 5000 ],
-	[ 'one in a block', first => 30000, every => 20000, times => 30, size => 5000 ],
+	[ 'one per block', first => 30000, every => 20000, times => 30, size => 5000 ],
 	[ 'large', first => 30000, every => 20000, times => 10, size => 10000000 ])
 {
 	my ($name, %fault) = @$fault;

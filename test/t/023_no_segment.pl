@@ -36,7 +36,7 @@ $node->safe_psql(
 	CREATE EXTENSION clocktiming;
 	CREATE TABLE rows AS SELECT i FROM generate_series(1, 100000) AS i;
 	ANALYZE rows;
-	-- Ends the session that has taken all slots, once the query is being timed.
+	-- Called by the timed query: ends the session of take_slots(), so that slots become free.
 	CREATE FUNCTION free_slots() RETURNS integer LANGUAGE plpgsql PARALLEL RESTRICTED AS $$
 	BEGIN
 		PERFORM pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'slots';

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # Checks that generated files are up to date: the install scripts, the files of monitoring/, and the
 # files of debian/ that pg_buildext makes from *.in. Also checks that the sources of the portable
-# edition create only functions and procedures, replace nothing, and become a single statement.
+# edition create only functions and procedures, without OR REPLACE, and that portable/clocktiming.sql,
+# which is made from them, is a single DO statement.
 
 use strict;
 use warnings;

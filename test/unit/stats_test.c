@@ -618,8 +618,9 @@ low_means(void)
 		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the mean of at least the fastest five");
 
 		/*
-		 * The ends of the interval have the ranks of qbinom(0.025, n, 0.5) in R: the first and the
-		 * last of 6 values, the 40th and the 61st of 100.
+		 * The interval for the median begins with the value of the rank qbinom(0.025, n, 0.5) in R,
+		 * counted from the lowest, and ends with that rank counted from the highest: the first and
+		 * the last of 6 values, the 40th and the 61st of 100.
 		 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: NaN for no values");
 		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin for five values");
@@ -687,10 +688,10 @@ typedef struct LineCase
 } LineCase;
 
 /*
- * Times in ns, and the lead of a clock that is 200 ppm fast.  All numbers are integers that are
- * exact doubles, even with an offset of 1e18.  The expected results are by rational arithmetic
- * (fractions.Fraction). scipy.stats.linregress(x, y) agrees in the first two cases.  From an offset
- * of 1e15 on, it loses up to 6 digits.
+ * Cases for points that are made below: x is a time in ns, y the lead of a clock that is 200 ppm
+ * fast.  All x and y are integers that doubles represent exactly, even with an offset of 1e18.  The
+ * expected results are by rational arithmetic (fractions.Fraction).  scipy.stats.linregress(x, y)
+ * agrees in the first two cases.  From an offset of 1e15 on, it loses up to 6 digits.
  */
 static const LineCase line_cases[] = {
 	{"times from 0", 0, 0, 1,
@@ -757,7 +758,7 @@ lines(void)
 	ok(fabs(line.slope - 1.8) < PRECISION && isnan(line.slope_stderr), "two points have no error");
 	line = stats_line(x, y, 1);
 	ok(line.x_mean == 1 && isnan(line.slope) && isnan(line.residual_max), "one point has no slope");
-	ok(isnan(stats_line(x, y, 0).x_mean), "no point has no mean");
+	ok(isnan(stats_line(x, y, 0).x_mean), "without points there is no mean");
 	ok(isnan(stats_line(same, straight, 3).slope) && stats_line(same, straight, 3).y_mean == 1,
 	   "points with equal x have no slope");
 
@@ -783,7 +784,8 @@ lines(void)
 	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "no interval for arguments out of range");
 
 	/*
-	 * If each point has the largest possible error, the slope is wrong by the whole bound.
+	 * If each point has its largest error, down in the first half and up in the second half, the
+	 * error of the slope is as large as stats_line_bound() returns.
 	 */
 	for (int i = 0; i < 100; i++)
 	{
@@ -829,7 +831,7 @@ line_coverage(void)
 	}
 	ok(by_batches > 1000 * 0.92 && by_batches < 1000 * 0.98,
 	   "intervals by batches: %d of 1000 contain the truth", by_batches);
-	ok(naive < 1000 * 0.7, "intervals for independent points: only %d of 1000 contain the truth", naive);
+	ok(naive < 1000 * 0.7, "intervals that wrongly assume independent points: only %d of 1000 contain the truth", naive);
 }
 
 int
