@@ -278,8 +278,8 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		else if (fabs(test->difference) >= MATTERING_NS)
 			row_put_text(row, compare_verdict(test, "faster, matters", "slower, matters"));
 		else
-			row_put_text(row, compare_verdict(test, "faster, does not matter",
-											  "slower, does not matter"));
+			row_put_text(row, compare_verdict(test, "faster, does not matter (< 5 ns)",
+											  "slower, does not matter (< 5 ns)"));
 		put_figures(row, &test->p_value, 1, true);
 		put_figures(row, more, lengthof(more), as_float);
 	}
