@@ -333,6 +333,11 @@ foreach my $method (@methods)
 			SELECT counts -> 'counted calls' ? 'total', (counts -> 'counted ms' ->> 'total')::float8 < 500
 			FROM internal_clock_counts(1, 'public.internal_clock_wait', 'SELECT public.internal_clock_counted_calls()') AS counts}),
 		't|t', 'counted: not the wait between the two snapshots');
+	# The nested loop makes more calls per ms of a process than all counted statements together.
+	is($node->safe_psql('postgres', q{
+			SELECT (c ->> 'most_per_process_ms')::float8 > (c ->> 'total')::float8 / (counts -> 'counted process ms' ->> 'total')::float8
+			FROM internal_clock_counted_calls() AS counts, jsonb(counts -> 'counted calls') AS c}),
+		't', 'counted: the plan with the most calls per ms');
 
 	# A statement that is executed during the whole period has not been counted when the period ends.
 	# The upper limit includes its time: at a call per 10 ns, each ns of timing costs 10 % of a CPU.
