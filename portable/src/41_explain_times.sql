@@ -402,7 +402,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz) IS
     'internal: keeps several processes busy until a time, and returns the seconds in which they '
     'had a CPU, and their number';
 
--- Returns null if fewer processes could be started.
+-- Keeps processes busy, and returns the percentage of the time in which they waited for a CPU.
+-- Returns null if fewer processes could be started.  The settings make the plan of
+-- internal_clock_busy_processes() a parallel scan of the table.  A scan of its index would have
+-- fewer workers.
 CREATE FUNCTION @extschema@.internal_clock_wait_percent(
     processes integer, seconds double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

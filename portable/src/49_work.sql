@@ -492,7 +492,8 @@ BEGIN
             slowdown_percent := NULL;
             most_slowdown_percent := NULL;
         ELSIF setting LIKE 'track%' THEN
-            -- Background processes cause a part of the cost.
+            -- Background processes cause a part of the cost.  In percent of a short active time,
+            -- their part would be large on a server that is mostly idle.
             slowdown_percent := round((cost_percent / greatest(active_sessions, 1))::numeric, 4);
             most_slowdown_percent := round((most_percent
                                             / greatest(active_sessions, 1))::numeric, 4);
@@ -522,15 +523,15 @@ COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact() for a row without it.  "seconds" is the argument of
--- clock_impact().
+-- Returns the column "advice" of clock_impact().  "work" is a row of its other columns, by name,
+-- and "seconds" its argument.
 CREATE FUNCTION @extschema@.internal_clock_timing_advice(
     work jsonb, seconds double precision) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := work ->> 'setting' ~ '^(auto_explain|clocktiming)';
     bound CONSTANT text := work ->> 'bound';
-    -- before PostgreSQL 14, the slowdown is unknown
+    -- before PostgreSQL 14, the slowdown by auto_explain is unknown
     percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
     most_percent CONSTANT numeric :=
         coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');

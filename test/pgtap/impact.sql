@@ -205,7 +205,7 @@ WHERE w.setting = 'auto_explain.log_analyze' OR w.work = 'WAL writes';
 -- If clocktiming.track has counted calls, the upper limit assumes their rate, (100000 calls +
 -- margin) / 1000 ms, for all active time, here 900 ms per s, and 1.3 times the cost of a call.  The
 -- slowdown follows from the counted calls per ms of a process, and its limit from those of the
--- statement with the most.  In the last row, each execution has two processes.
+-- plan with the most.  In the last row, each execution has two processes.
 SELECT is(array_agg(ARRAY[w.cpu_percent, w.most_cpu_percent,
                           w.slowdown_percent, w.most_slowdown_percent] ORDER BY c.n),
           ARRAY[[0.0800, 0.4680, 0.0889, 0.5200], [0.0800, 0.5616, 0.4000, 0.7800],
