@@ -2457,6 +2457,9 @@ DECLARE
     -- Largest number of calls of plan nodes per row read, in test queries that read at least one
     -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
+    -- Largest number of times that test queries wrote and read a block of a temporary file, without
+    -- those that scan a file again and again (doc/benchmarks.md, "Temporary files").
+    most_uses_per_block CONSTANT int := 12;
     -- Largest factors from the measured costs to those in test queries (doc/benchmarks.md, "Cost of
     -- timing a call"): of counting and timing a call, and of counting only.
     costliest_timing CONSTANT double precision := 1.3;
@@ -2470,9 +2473,6 @@ DECLARE
     sampled CONSTANT boolean :=
         CASE WHEN current_setting('clocktiming.show_margins', true) <> ''
              THEN current_setting('clocktiming.sampled_timing', true) <> 'off' END;
-    -- Largest number of processes of a Gather.  active_time counts only leaders.
-    processes CONSTANT double precision :=
-        current_setting('max_parallel_workers_per_gather')::int + 1;
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile'
                                   ELSE ' lacks the number of operations or the time of its reset'
                                   END;
@@ -2531,7 +2531,7 @@ BEGIN
                      (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
                      (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
                      (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
-                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
+                     (6, 150000, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
                      (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
                      (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
                      (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
@@ -2581,8 +2581,9 @@ BEGIN
                       'extensions are not timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := 'each block of the files is counted once, but it may have been written and '
-                      'read several times';
+            reason := format('each block of the files is counted once, but it may have been '
+                             'written and read several times; the upper limit assumes %s times',
+                             most_uses_per_block);
             IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
                >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
@@ -2727,18 +2728,21 @@ BEGIN
         IF work = 'calls of plan nodes' THEN
             most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
                                     ELSE costliest_counting END;
-            -- cost of sessions that call plan nodes during all of their active time
-            most_cpu_percent := round(((counts -> 'active ms' ->> 'per_s')::float8
-                                       * least(most_calls_per_ms * most_ns,
-                                               processes * 1e6 / least_call_ns * op_ns)
-                                       * share / 1e7)::numeric, 4);
-            IF bound = 'estimate' AND most_calls_per_ms IS NULL
-               AND rate >= 1000 * (counts -> 'active ms' ->> 'per_s')::float8 THEN
-                most_cpu_percent := least(most_cpu_percent, most_calls_per_row * cpu_percent);
+            IF most_calls_per_ms IS NOT NULL THEN
+                -- cost of sessions that call plan nodes during all of their active time
+                most_cpu_percent := round((1000 * active_sessions * most_calls_per_ms * most_ns
+                                           * share / 1e7)::numeric, 4);
+            ELSIF bound = 'estimate' AND rate >= 1e6 * active_sessions THEN
+                most_cpu_percent := most_calls_per_row * cpu_percent;
             END IF;
             IF cpu_percent > most_cpu_percent THEN
                 most_cpu_percent := cpu_percent;
             END IF;
+        ELSIF work = 'temporary files' THEN
+            most_cpu_percent := greatest(
+                cpu_percent,
+                round((most_uses_per_block * (counts -> work ->> 'per_s')::float8 * op_ns
+                       / 1e7)::numeric, 4));
         ELSIF work = 'statements' AND not_nested IS NOT TRUE THEN
             most_cpu_percent := round((rate * share * most_ns / 1e7)::numeric, 4);
         END IF;
@@ -2749,10 +2753,8 @@ BEGIN
         period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
         IF rate IS NULL THEN
             bound := NULL;
-        ELSIF operations = 0
-              AND (work <> 'calls of plan nodes' OR coalesce(most_cpu_percent, 0) = 0) THEN
-            -- Without operations, the cost is 0.  But calls of plan nodes are counted only when a
-            -- statement ends, so running statements can have made some.
+        ELSIF operations = 0 AND work <> 'calls of plan nodes' THEN
+            -- Without operations, the cost is 0.  But calls of plan nodes are not counted exactly.
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -2811,11 +2813,8 @@ DECLARE
     most_percent CONSTANT numeric :=
         coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
     -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
-    -- The number of calls of plan nodes is derived from the scanned rows, but joins can multiply
-    -- it.
     uncertain CONSTANT boolean := coalesce(
-        bound = 'estimate' AND percent < 3
-            AND percent >= CASE WHEN by_auto_explain THEN 0.05 ELSE 0.3 END
+        bound = 'estimate' AND percent >= 0.3 AND percent < 3
         OR bound = 'at least' AND percent < 1
         OR bound = 'at most' AND percent >= 1, false);
     -- period of the statistics, or null if the work was observed
@@ -2824,7 +2823,7 @@ DECLARE
     is_idle CONSTANT boolean := seconds IS NOT NULL AND statistics_s IS NOT NULL;
     -- statistics of less than an hour may miss the usual work
     basis CONSTANT text := CASE WHEN is_idle OR statistics_s < 3600 THEN
-        CASE WHEN statistics_s < 90 THEN round(statistics_s) || ' s'
+        CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
              WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
              ELSE round(statistics_s / 3600) || ' h' END END;
     -- with "estimate" if no upper limit is known
@@ -2855,6 +2854,11 @@ BEGIN
     ELSIF percent IS NULL
           OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
+    ELSIF by_auto_explain AND most_percent IS NULL THEN
+        -- the number of calls of plan nodes is derived from the scanned rows, but joins multiply it
+        RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
+                    THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
+                    ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;
     ELSIF uncertain AND is_idle THEN
         RETURN 'unknown: idle server; repeat under load';
     ELSIF uncertain AND statistics_s IS NOT NULL THEN

@@ -69,7 +69,7 @@ FROM portable.clock_impact(), (SELECT current_setting('server_version_num')::int
 SELECT setting, work, clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings,
     operation_ns >= 0 AS cost
 FROM portable.clock_impact(detail => true)
-WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs',
+WHERE work IN ('relation reads', 'relation writes', 'WAL writes', 'WAL fsyncs',
     'calls of plan nodes');
 SELECT count(*) AS silent FROM portable.clock_impact(detail => true)
     WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;

@@ -118,10 +118,10 @@ sub compare
 	# between the executions with the setting off and on.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than clock_impact states");
-	# For temporary files, clock_impact() states only a lower bound.
+	# Each block of a temporary file is counted once, but may be written and read several times.
+	$most *= 12 if $what eq 'temporary files';
 	cmp_ok($added, '<=', 1.03 * $most + 20,
-		"$what: no more readings than clock_impact states")
-	  unless $what eq 'temporary files';
+		"$what: no more readings than clock_impact states");
 	return;
 }
 
@@ -340,15 +340,14 @@ foreach my $method (@methods)
 		't', 'counted: the plan with the most calls per ms');
 
 	# A statement that is executed during the whole period has not been counted when the period ends.
-	# The upper limit includes its time: at a call per 10 ns, each ns of timing costs 10 % of a CPU.
 	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
 	$observer->query('SET clocktiming.track = off');
 	$running->send('SELECT pg_sleep(1000)');
 	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = " . $running->pid)
 	  or die 'it does not sleep';
 	is($observer->query(
-			q{SELECT most_cpu_percent > 10, advice ~ '^only if sample_rate <= .*clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
-		't|t', 'the upper limit contains statements that have not ended');
+			q{SELECT most_slowdown_percent IS NULL, advice ~ '^unknown; try clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
+		't|t', 'no upper limit is known if a statement has not ended');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');
 	$_->quit foreach $running, $observer;
