@@ -98,6 +98,13 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 #endif
 }
 
+/* PostgreSQL 16 introduced aggregates whose input is sorted by a node below. */
+#if PG_VERSION_NUM >= 160000
+#define compat_presorted(aggregate) ((aggregate)->aggpresorted)
+#else
+#define compat_presorted(aggregate) false
+#endif
+
 /*
  * Restricts search_path, as REFRESH MATERIALIZED VIEW does in PostgreSQL 17 and later.  Does
  * nothing in older versions, where REFRESH does not restrict it.

@@ -213,8 +213,7 @@ take_instant(ClockRun *run, bool slept)
 	double		late_ns;
 
 	sampler_instant(&run->sampler, &instant);
-	late_ns = (double) (int64) (instant.at_ns - run->wait.progress.start_ns) -
-		run->due_s * 1e9;
+	late_ns = (double) (int64) (instant.at_ns - run->wait.progress.start_ns) - run->due_s * 1e9;
 	/* late_ns may be slightly negative because of rounding */
 	tally_add(run->late, (uint64) Max(rint(late_ns), 0), 1);
 	if (slept)

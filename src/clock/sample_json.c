@@ -133,13 +133,6 @@ json_int64(const char *name, const JsonbValue *value, const char *what)
 	return result;
 }
 
-/* Returns infinity if the value is too large for a double; sample_check() rejects infinity. */
-static double
-json_double(const char *name, const JsonbValue *value)
-{
-	return strtod(json_number(name, value, "a number"), NULL);
-}
-
 static char *
 json_text(const char *name, const JsonbValue *value)
 {
@@ -278,7 +271,8 @@ sample_from_jsonb(Jsonb *jsonb)
 				if (value.type == jbvNull && m->kind >= MEMBER_UNLESS_ZERO)
 					*(double *) member = m->kind == MEMBER_UNLESS_NAN ? NAN : 0;
 				else
-					*(double *) member = json_double(m->name, &value);
+					/* infinity if too large; sample_check() rejects that */
+					*(double *) member = strtod(json_number(m->name, &value, "a number"), NULL);
 		}
 	}
 	sample_check(sample, ERRCODE_INVALID_TEXT_REPRESENTATION);

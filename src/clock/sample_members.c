@@ -114,8 +114,7 @@ check_entries(const ClockSample *sample, int sqlstate)
 	if (sample->n > 0 &&
 		sample_ns(sample, (double) sample->entries[sample->n - 1].ticks) >= (double) PG_INT64_MAX)
 		sample_malformed(sqlstate, "The longest duration is out of range in nanoseconds.");
-	if (pg_add_s64_overflow(total, sample->backward_steps, &total) ||
-		total != sample->readings)
+	if (pg_add_s64_overflow(total, sample->backward_steps, &total) || total != sample->readings)
 		sample_malformed(sqlstate, "The counts and \"backward_steps\" do not add up to \"readings\".");
 }
 

@@ -170,8 +170,7 @@ clock_cpu_skew_worker(Datum main_arg)
 	/* from now on, the backend can wake the worker when it gives an order */
 	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
 
-	while (!ShutdownRequestPending &&
-		   !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
+	while (!ShutdownRequestPending && !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
 	{
 		int			order = __atomic_load_n(&shared->order, __ATOMIC_SEQ_CST);
 		uint64		now = reference_ns();
@@ -353,8 +352,7 @@ compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 			check_worker(run);
 			checked_ns = now_ns;
 		}
-	} while (now_ns < end_ns ||
-			 (now_ns < end_ns + SEEN_NS && bounds_may_come(shared)));
+	} while (now_ns < end_ns || (now_ns < end_ns + SEEN_NS && bounds_may_come(shared)));
 
 	give_order(run, NO_CPU);
 	skew->result = skew_result(&shared->backend_side, &shared->worker_side);

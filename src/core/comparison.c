@@ -98,8 +98,7 @@ half_width(const Margin *margin, const CompareLevel *level)
 {
 	if (margin->standard_error == 0)
 		return 0;
-	return margin->standard_error *
-		stats_t_critical(level->inside, level->outside, margin->df);
+	return margin->standard_error * stats_t_critical(level->inside, level->outside, margin->df);
 }
 
 static CompareTest

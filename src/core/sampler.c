@@ -291,8 +291,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		tolerance_ns;
 
 	/* reads an accurate pair if this one is wide, or to confirm an event */
-	if (now.width_ns > good_width_ns(run) ||
-		fabs(excess_ns) > tolerance(run, anchor, &now))
+	if (now.width_ns > good_width_ns(run) || fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
 		now = accurate_pair(run);
 		if (fabs(excess(run, anchor, &now)) > tolerance(run, anchor, &now))

@@ -237,8 +237,7 @@ explain_isolated(ExplainedQuery *explained)
 static bool
 take_server_times(PlanState *node, void *context)
 {
-	MeasuredNode *measured =
-		&((ExplainedQuery *) context)->measured[node->plan->plan_node_id];
+	MeasuredNode *measured = &((ExplainedQuery *) context)->measured[node->plan->plan_node_id];
 
 	measured->there = true;
 	if (node->instrument != NULL)

@@ -48,11 +48,11 @@ add_worker(Running *leader, LiveImage *worker)
 
 	leader->workers += worker->header.pid != 0;
 	image->header.as_of = Max(image->header.as_of, worker->header.as_of);
-	for (int i = 0; i < live_shown(&worker->header); i++)
+	for (int i = 0; i < worker->header.nnodes; i++)
 	{
 		const LiveCounts *counts = live_counts(worker, i);
 
-		for (int j = 0; j < live_shown(&image->header); j++)
+		for (int j = 0; j < image->header.nnodes; j++)
 		{
 			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0 ||
 				live_counts(image, j)->includes_workers)
@@ -67,7 +67,7 @@ add_worker(Running *leader, LiveImage *worker)
 static Running *
 new_running(LiveImage *image)
 {
-	int			n = live_shown(&image->header);
+	int			n = image->header.nnodes;
 	Running    *running = palloc0(sizeof(Running));
 
 	running->image = image;
@@ -85,7 +85,7 @@ new_running(LiveImage *image)
 static void
 share_of_parents(Running *running)
 {
-	for (int i = 1; i < live_shown(&running->image->header); i++)
+	for (int i = 1; i < running->image->header.nnodes; i++)
 	{
 		int			parent = live_node(running->image, i)->parent;
 		int			tag = live_node(running->image, parent)->tag;
@@ -141,12 +141,6 @@ rounded_ms(double ns)
 }
 
 static void
-put_timestamp(Row *row, TimestampTz at)
-{
-	row_put(row, TimestampTzGetDatum(at));
-}
-
-static void
 put_node(Row *row, const Running *running, int place)
 {
 	LiveImage  *image = running->image;
@@ -191,13 +185,13 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 	TimestampTz now = GetCurrentTimestamp();
 	LiveProgress progress = live_progress(running->image, running->processes, now);
 
-	for (int place = 0; place < Max(live_shown(header), 1); place++)
+	for (int place = 0; place < Max(header->nnodes, 1); place++)
 	{
 		Row			row = row_of_set(fcinfo);
 
 		row_put(&row, Int32GetDatum(header->pid));
 		row_put(&row, Int32GetDatum(header->level));
-		if (live_shown(header) > 0)
+		if (header->nnodes > 0)
 			put_node(&row, running, place);
 		else
 			row_put_nulls(&row, NODE_COLUMNS);
@@ -206,9 +200,9 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
 		row_put_double(&row, (double) (now - header->started_at) / 1e3, 0);
 		row_put(&row, Int32GetDatum(running->workers));
-		put_timestamp(&row, header->started_at);
-		put_timestamp(&row, header->since);
-		put_timestamp(&row, header->as_of);
+		row_put(&row, TimestampTzGetDatum(header->started_at));
+		row_put(&row, TimestampTzGetDatum(header->since));
+		row_put(&row, TimestampTzGetDatum(header->as_of));
 		row_put(&row, ObjectIdGetDatum(header->dbid));
 		row_put(&row, ObjectIdGetDatum(header->userid));
 		row_put_count(&row, header->queryid);
@@ -236,7 +230,7 @@ clock_running_statements(LongestRunning *longest)
 			continue;
 		first = image->header.started_at;
 		longest->seconds = (double) Max(GetCurrentTimestamp() - first, 0) / 1e6;
-		longest->node_type = innermost < 0 || innermost >= live_shown(&image->header) ? "" :
+		longest->node_type = innermost < 0 || innermost >= image->header.nnodes ? "" :
 			live_name(image, innermost, live_node(image, innermost)->type);
 	}
 	return n;

@@ -210,8 +210,7 @@ read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 		return "instruction";
 	if (isnan(system_call->ns))
 		return NULL;
-	return clock->cost.ns < SYSTEM_CALL_SHARE * system_call->ns ?
-		"vDSO" : "system call";
+	return clock->cost.ns < SYSTEM_CALL_SHARE * system_call->ns ? "vDSO" : "system call";
 }
 
 void

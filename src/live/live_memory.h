@@ -48,6 +48,8 @@ typedef struct LiveNode
 	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;
 	float		total_cost;
+	float		sorting_cost;	/* of DISTINCT and ORDER BY within aggregates,
+								 * which total_cost does not contain */
 } LiveNode;
 
 /* Counters of a plan node in one process.  Times are in nanoseconds, NAN if unknown. */
@@ -139,12 +141,6 @@ extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 extern const char *live_name(const LiveImage *image, int place, int16 offset);
 
 extern Size live_image_size(int nnodes);
-
-static inline int
-live_shown(const LiveHeader *header)
-{
-	return header->nnodes;
-}
 
 extern void live_shmem_request(void);
 extern void live_shmem_init(void);

@@ -7,6 +7,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -106,12 +107,34 @@ add_name(LiveChunk *chunk, int *used, const char *name)
 	return (int16) offset;
 }
 
+/*
+ * Returns the cost of the sorts that an Agg node makes for DISTINCT and ORDER BY within aggregates.
+ * The planner does not count them.  The formula is that of cost_sort() for a sort in memory.
+ */
+static double
+sorting_cost(const PlanState *node)
+{
+	double		cost = 0;
+	ListCell   *cell;
+
+	foreach(cell, IsA(node, AggState) ? ((const AggState *) node)->aggs : NIL)
+	{
+		const Aggref *aggregate = lfirst_node(Aggref, cell);
+		double		rows = outerPlanState(node)->plan->plan_rows;
+
+		if ((aggregate->aggdistinct != NIL || aggregate->aggorder != NIL) &&
+			!compat_presorted(aggregate))
+			cost += 2 * cpu_operator_cost * rows * log2(Max(rows / node->plan->plan_rows, 2));
+	}
+	return cost;
+}
+
 static void
 describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 {
 	int			used = 0;
 
-	for (int place = 0; place < live_shown(&image->header); place++)
+	for (int place = 0; place < image->header.nnodes; place++)
 	{
 		const FoundNode *found = &search->found[place];
 		const Plan *plan = found->state->plan;
@@ -142,6 +165,7 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->rows = (float) plan->plan_rows;
 		n->startup_cost = (float) plan->startup_cost;
 		n->total_cost = (float) plan->total_cost;
+		n->sorting_cost = (float) sorting_cost(found->state);
 		counts->scanned = counts->first_scanned = NAN;
 		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
 	}

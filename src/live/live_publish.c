@@ -406,7 +406,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	const NodeTiming *innermost = t == NULL || begins ||
 		(t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
 
-	if (live_shown(header) > 0)
+	if (header->nnodes > 0)
 	{
 		bool	   *in_call = nodes_in_call(query, t, begins);
 		PlanEstimate *plan;

@@ -151,7 +151,7 @@ static void
 put_states(const ServerExecution *server)
 {
 	LiveImage  *image = server->image;
-	int			n = live_shown(&image->header);
+	int			n = image->header.nnodes;
 
 	for (int i = n - 1; i >= 0; i--)
 	{
@@ -190,7 +190,7 @@ put_counts(const ServerExecution *server)
 	double		latest = 0;
 
 	image->header.innermost = -1;
-	for (int i = 0; i < live_shown(&image->header); i++)
+	for (int i = 0; i < image->header.nnodes; i++)
 	{
 		const NodeInstr *instr = server->nodes[i]->instrument;
 		const LiveNode *node = live_node(image, i);
@@ -230,7 +230,7 @@ server_publish(ServerExecution *server, bool always)
 		return;
 	put_counts(server);
 	put_states(server);
-	image->header.run_ns = live_shown(&image->header) > 0 ? live_counts(image, 0)->total_ns : NAN;
+	image->header.run_ns = image->header.nnodes > 0 ? live_counts(image, 0)->total_ns : NAN;
 	image->header.as_of = now;
 	live_write(image, false);
 }

@@ -218,13 +218,8 @@ static const char *const setop_names[] = {
 };
 
 /* Returns names[i]; "" for a value that the table lacks. */
-#define NAME_OF(names, i)	name_of(names, lengthof(names), i)
-
-static const char *
-name_of(const char *const *names, size_t n, int i)
-{
-	return i >= 0 && i < (int) n && names[i] != NULL ? names[i] : "";
-}
+#define NAME_OF(names, i) \
+	((i) >= 0 && (i) < (int) lengthof(names) && (names)[i] != NULL ? (names)[i] : "")
 
 static bool
 is_backward(const Plan *plan)

@@ -46,12 +46,6 @@ ring_add(WatchRing *ring, int size)
 	return i;
 }
 
-static int
-ring_last(const WatchRing *ring, int size)
-{
-	return ring->n == 0 ? -1 : (ring->next + size - 1) % size;
-}
-
 const WatchMachine *
 watch_machine(void)
 {
@@ -210,12 +204,6 @@ merge(WatchRow *into, const WatchRow *from)
 	watch_add_durations(into, entries, from->n);
 }
 
-static TimestampTz
-truncated(TimestampTz at, int64 unit)
-{
-	return at - (at % unit + unit) % unit;
-}
-
 /*
  * Merges an interval into the row of its minute or hour, or adds that row.  After the time of day
  * was set back, rows from before the change may be later than the new time.  The first interval
@@ -224,8 +212,8 @@ truncated(TimestampTz at, int64 unit)
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
 {
-	int			i = ring_last(ring, size);
-	TimestampTz at = truncated(row->at, unit);
+	int			i = ring->n == 0 ? -1 : (ring->next + size - 1) % size;
+	TimestampTz at = row->at - (row->at % unit + unit) % unit;
 
 	if (i < 0 || rows[i].at != at)
 	{

@@ -88,12 +88,25 @@ my ($few, $all, $spilled) = (remains('', 'few'), remains(q{SET work_mem = '64MB'
 cmp_ok(abs($few - 0.67), '<', 0.1, "few groups: $few");
 cmp_ok(abs($all - 1.08), '<', 0.15, "as many groups as rows: $all");
 cmp_ok(abs($spilled - 2), '<', 0.3, "groups on disk: $spilled");
+# For count(DISTINCT ...), an aggregate sorts its input: without GROUP BY, after it has read all
+# rows, and otherwise group by group, in a node that has not begun.
+my $rows = '(SELECT i, few, CASE WHEN i = 59990 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN remains()::text END AS r FROM grouped OFFSET 0) AS s';
+my $inside = $node->pg_version >= 16 ? 'SET enable_presorted_aggregate = off;' : '';
+my ($whole, $plain, $distinct) = map { $node->safe_psql('postgres', "SET enable_hashagg = off; $inside SELECT r FROM (SELECT max(r) AS r, $_) AS s WHERE r IS NOT NULL AND n > 0") }
+	"count(DISTINCT i) AS n FROM $rows", "count(i) AS n FROM $rows GROUP BY few", "count(DISTINCT i) + count(DISTINCT -i) + count(DISTINCT i % 7) AS n FROM $rows GROUP BY few";
+cmp_ok($whole, '>', 2, "count(DISTINCT ...) without groups: $whole");
+cmp_ok($distinct, '>', $plain + 0.4, "count(DISTINCT ...) of groups: $distinct instead of $plain");
 # The Limit computes its number of rows for 0.3 s, before it returns a row. This time must not be
 # extrapolated.
 $node->safe_psql('postgres', 'CREATE FUNCTION slow_limit() RETURNS bigint LANGUAGE sql VOLATILE AS $$SELECT 7 FROM pg_sleep(0.3)$$');
 my $above = remains('SET clocktiming.max_overhead = 100;', 'few', ' LIMIT slow_limit()');
 cmp_ok($above, '<', 1, "a node that has done no work yet: $above");
 cmp_ok($above, '>', 0.3, 'a node that has done no work yet: the others count');
+
+# The time of a node with a tiny part of the plan's cost is not extrapolated to the whole plan.
+$node->safe_psql('postgres', q{CREATE FUNCTION slow_start() RETURNS SETOF integer LANGUAGE sql VOLATILE ROWS 1 COST 1 AS 'SELECT 1 FROM pg_sleep(0.2)'});
+is($node->safe_psql('postgres', 'SET clocktiming.live_interval = 0; SET max_parallel_workers_per_gather = 0; SELECT max(CASE WHEN i = 500 THEN progress() END) FROM slow_start(), big'),
+	'too little of the plan is done', 'only a cheap node has been executed');
 
 # Calls that suddenly take long are published, although only few calls are timed.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$

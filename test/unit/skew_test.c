@@ -321,32 +321,46 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 		{
 			int64_t		ticks = (int64_t) (injected_ns[i] / tick_ns);
 			int64_t		truth = side == 1 ? ticks : -ticks;
+			int64_t		least = 0;
+			int64_t		most = 0;
+			int64_t		slack;
 			SkewResult	r;
 
+			/*
+			 * Both threads read the same clock, so the true offset is the added number of ticks.
+			 * But while a virtual machine's exchanges took 50 ns, its CPUs' clocks differed by 5
+			 * to 45 ns.  If 0 is not within the bounds without added ticks, their offset is added.
+			 */
+			ahead[0] = ahead[1] = 0;
+			r = run();
+			if (r.known && (r.offset_min > 0 || r.offset_max < 0))
+			{
+				least = r.offset_min;
+				most = r.offset_max;
+				printf("# the CPUs' clocks differ by %.1f to %.1f ns\n", least * tick_ns, most * tick_ns);
+			}
 			ahead[side] = ticks;
-			ahead[1 - side] = 0;
 			r = run();
 			ok(r.known, "%s, %+.0f ns on side %d: readings were exchanged", name, injected_ns[i], side);
 			printf("# %.1f to %.1f ns, width %.1f, round trip %.1f, exchanges %ld\n", r.offset_min * tick_ns,
 				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns,
 				   	r.round_trip * tick_ns,
 				   (long) r.exchanges);
-			/*
-			 * Both threads read the same clock, so the true offset is the added number of ticks.
-			 */
-			ok(r.offset_min <= truth && r.offset_max >= truth, "the offset is within the bounds");
+			ok(r.offset_min <= truth + most && r.offset_max >= truth + least, "the offset is within the bounds");
 			ok(r.steady, "the offset is steady");
 			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "the bounds differ by at most a round trip");
 			/*
 			 * If the offset is larger than the round trip, the bounds must exclude 0.
 			 */
-			if (ticks > r.round_trip)
+			slack = most > -least ? most : -least;
+			if (ticks > r.round_trip + slack)
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");
-				ok(r.warps > 0 && r.warp_max <= ticks && r.warp_max >= ticks - r.round_trip,
+				ok(r.warps > 0 && r.warp_max <= ticks + slack &&
+				   r.warp_max >= ticks - slack - r.round_trip,
 				   "warps: %ld, the largest %.1f ns", (long) r.warps, r.warp_max * tick_ns);
 			}
-			if (ticks == 0)
+			if (ticks == 0 && slack == 0)
 				ok(r.warps == 0, "no warp");
 		}
 	}
