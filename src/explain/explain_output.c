@@ -29,8 +29,7 @@
 /* Length of a run from which its parts are printed in whole ms, in ns. */
 #define WHOLE_MS_NS			1e9
 
-/* Rare long calls are printed if they take at least this share of the run, and this time in ns. */
-#define MUCH_RARE		0.05
+/* Minimum time of rare long calls that is printed, in ns. */
 #define LEAST_RARE_NS	1e5
 
 static Markers no_markers = {0};
@@ -327,7 +326,8 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 	bool		crowded;		/* more processes than CPUs */
 	bool		unequal;
 	bool		disturbed = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
-	bool		rare = plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS);
+	bool		rare = plan->rare_ns >= LEAST_RARE_NS &&
+		percent_of_run(plan, plan->rare_ns) >= MUCH_PREEMPTED;
 	StringInfoData text;
 
 	if (only_disturbed && !disturbed && !rare)
@@ -375,7 +375,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs", separator,
 							 decimals, own_ns / 1e6, processes, cpus);
 		if (own_ns > others_ns)
-			appendStringInfo(&text, "%s(max_parallel_workers_per_gather = %d may be faster)",
+			appendStringInfo(&text, "%s(max_parallel_workers_per_gather = %d may be as fast)",
 							 separator, cpus - 1);
 		if (others_ns > 0)
 			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by other processes", separator,
@@ -388,7 +388,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 							 separator, decimals, (mean_ns - plan->overhead_ns) / 1e6);
 	}
 	if (rare)
-		appendStringInfo(&text, ";%s%.1f ms in a few long calls, or in gaps between timed calls",
+		appendStringInfo(&text, ";%sof which %.1f ms in a few long calls, or in gaps between timed calls",
 						 separator, plan->rare_ns / 1e6);
 	return text.data;
 }
