@@ -1575,8 +1575,8 @@ DECLARE
     -- Largest number of calls of plan nodes per row read, in test queries that read at least one
     -- row per microsecond (doc/benchmarks.md, "Calls per row").
     most_calls_per_row CONSTANT int := 4;
-    -- Largest number of times that test queries wrote and read a block of a temporary file, without
-    -- those that scan a file again and again (doc/benchmarks.md, "Temporary files").
+    -- Largest number of reads and writes of a temporary file's block, together, in test queries
+    -- that do not rescan a file (doc/benchmarks.md, "Temporary files").
     most_uses_per_block CONSTANT int := 12;
     -- Largest factors from the measured costs to those in test queries (doc/benchmarks.md, "Cost of
     -- timing a call"): of counting and timing a call, and of counting only.
@@ -1699,9 +1699,8 @@ BEGIN
                       'extensions are not timed before PostgreSQL 16';
         ELSIF work = 'temporary files' THEN
             bound := 'at least';
-            reason := format('each block of the files is counted once, but it may have been '
-                             'written and read several times; the upper limit assumes %s times',
-                             most_uses_per_block);
+            reason := 'each block of the files is counted once, but it may have been written and '
+                      'read several times';
             IF (counts -> 'temporary files of statements' ->> 'per_s')::float8
                >= coalesce(rate, 0) THEN
                 statistics := 'pg_stat_statements';
@@ -1710,6 +1709,8 @@ BEGIN
                 least_rate := rate;
                 reason := 'only statements that pg_stat_statements has kept are counted';
             END IF;
+            reason := reason || format('; the upper limit assumes %s reads and writes of each '
+                                       'block of the files', most_uses_per_block);
         ELSIF work = 'calls of plan nodes' AND most_calls_per_ms IS NOT NULL THEN
             statistics := 'clock_node_stats';
             counted := counts -> 'counted calls';
@@ -1847,7 +1848,7 @@ BEGIN
             most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
                                     ELSE costliest_counting END;
             IF most_calls_per_ms IS NOT NULL THEN
-                -- cost of sessions that call plan nodes during all of their active time
+                -- assumes the counted calls per ms for all active time
                 most_cpu_percent := round((1000 * active_sessions * most_calls_per_ms * most_ns
                                            * share / 1e7)::numeric, 4);
             ELSIF bound = 'estimate' AND rate >= 1e6 * active_sessions THEN
@@ -1857,10 +1858,11 @@ BEGIN
                 most_cpu_percent := cpu_percent;
             END IF;
         ELSIF work = 'temporary files' THEN
-            most_cpu_percent := greatest(
-                cpu_percent,
-                round((most_uses_per_block * (counts -> work ->> 'per_s')::float8 * op_ns
-                       / 1e7)::numeric, 4));
+            -- files of all statements, and in addition the counted reads and writes
+            most_cpu_percent := round(
+                ((most_uses_per_block * (counts -> work ->> 'per_s')::float8
+                  + CASE statistics WHEN 'pg_stat_statements' THEN rate ELSE 0 END)
+                 * op_ns / 1e7)::numeric, 4);
         ELSIF work = 'statements' AND not_nested IS NOT TRUE THEN
             most_cpu_percent := round((rate * share * most_ns / 1e7)::numeric, 4);
         END IF;
@@ -1872,7 +1874,8 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 AND work <> 'calls of plan nodes' THEN
-            -- Without operations, the cost is 0.  But calls of plan nodes are not counted exactly.
+            -- Without operations, the cost is 0.  But without rows, there may have been calls of
+            -- plan nodes: statements can make calls without reading rows, or may not have ended.
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -1973,7 +1976,7 @@ BEGIN
           OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF by_auto_explain AND most_percent IS NULL THEN
-        -- the number of calls of plan nodes is derived from the scanned rows, but joins multiply it
+        -- without a limit, the estimate means little: there can be thousands of calls per row
         RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
                     THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
                     ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;

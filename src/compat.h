@@ -98,7 +98,7 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 #endif
 }
 
-/* PostgreSQL 16 introduced aggregates whose input is sorted by a node below. */
+/* Whether a node below sorts the input of an aggregate, which is possible from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define compat_presorted(aggregate) ((aggregate)->aggpresorted)
 #else

@@ -271,7 +271,7 @@ sample_from_jsonb(Jsonb *jsonb)
 				if (value.type == jbvNull && m->kind >= MEMBER_UNLESS_ZERO)
 					*(double *) member = m->kind == MEMBER_UNLESS_NAN ? NAN : 0;
 				else
-					/* infinity if too large; sample_check() rejects that */
+					/* infinity if too large; sample_check() rejects infinity */
 					*(double *) member = strtod(json_number(m->name, &value, "a number"), NULL);
 		}
 	}

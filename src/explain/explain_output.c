@@ -29,7 +29,7 @@
 /* Length of a run from which its parts are printed in whole ms, in ns. */
 #define WHOLE_MS_NS			1e9
 
-/* Minimum time of rare long calls that is printed, in ns. */
+/* Minimum time of rare long calls that is printed, in ns, if it is MUCH_PREEMPTED or more. */
 #define LEAST_RARE_NS	1e5
 
 static Markers no_markers = {0};
@@ -388,7 +388,7 @@ explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed
 							 separator, decimals, (mean_ns - plan->overhead_ns) / 1e6);
 	}
 	if (rare)
-		appendStringInfo(&text, ";%sof which %.1f ms in a few long calls, or in gaps between timed calls",
+		appendStringInfo(&text, ";%s%.1f ms of the run in a few long calls, or in gaps between timed calls",
 						 separator, plan->rare_ns / 1e6);
 	return text.data;
 }

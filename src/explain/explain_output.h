@@ -5,7 +5,7 @@
 #include "compat.h"
 #include "core/plan_estimate.h"
 
-/* Wait for a CPU, in percent of the run, from which the output mentions it. */
+/* Smallest wait for a CPU that is printed, in percent of the run; also for other lost time. */
 #define MUCH_PREEMPTED	10
 
 typedef struct PlanNodeInfo

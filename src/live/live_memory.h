@@ -48,8 +48,8 @@ typedef struct LiveNode
 	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;
 	float		total_cost;
-	float		sorting_cost;	/* of DISTINCT and ORDER BY within aggregates,
-								 * which total_cost does not contain */
+	float		sorting_cost;	/* cost of sorts for DISTINCT and ORDER BY in
+								 * aggregates; not part of total_cost */
 } LiveNode;
 
 /* Counters of a plan node in one process.  Times are in nanoseconds, NAN if unknown. */

@@ -338,7 +338,7 @@ FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(to_jsonb(w)) FROM whole AS w WHERE w.n = s.n AND w.method = m
              AND (run_ms > 0 AND estimate_ms >= 0 AND preempted_ms BETWEEN 0 AND run_ms
                   AND (plain_ms > 0) IS NOT DISTINCT FROM CASE m WHEN 'full' THEN true END
-                  AND note ~ '^\d+(\.\d)? ms( \(leader\))?($|[:;]\n  (of which )?\d)'
+                  AND note ~ '^\d+(\.\d)? ms( \(leader\))?($|[:;]\n  \d)'
                   AND abs(substring(note FROM '^[0-9.]+')::numeric - run_ms)
                       <= CASE WHEN note ~ '^\d+ ' THEN 0.5001 ELSE 0.0501 END) IS NOT TRUE), NULL,
           m || ': times and note of the run of ' || query)
@@ -1058,7 +1058,7 @@ SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric,
     'a rare long call is in the margin of the node above, too')
     FROM rare WHERE node_type = 'Aggregate';
 SELECT ok(max(note) FILTER (WHERE node = 0) ~
-    '^[\d.]+ ms[:;].*\n  of which \d+\.\d ms in a few long calls, or in gaps between timed calls$'
+    '^[\d.]+ ms[:;].*\n  \d+\.\d ms of the run in a few long calls, or in gaps between timed calls$'
     OR max(self_ms) FILTER (WHERE node_type = 'Seq Scan') >= 400,
           'the note states a rare long call, unless it was timed by chance') FROM rare;
 

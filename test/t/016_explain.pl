@@ -407,7 +407,7 @@ $_->quit for $session, $killer;
 	sleep(2);
 	kill('CONT', $s->pid);
 	my $out = $s->result->{out};
-	like($out, qr/\A[\d.]+\|\d+ ms[:;][^|]*\n  (of which [12]\d\d\d\.\d ms in a few long calls, or in gaps between timed calls|[12]\d\d\d ms waiting: CPUs used by other processes)\n/, "stopped for 2 s: $out");
+	like($out, qr/\A[\d.]+\|\d+ ms[:;][^|]*\n  ([12]\d\d\d\.\d ms of the run in a few long calls, or in gaps between timed calls|[12]\d\d\d ms waiting: CPUs used by other processes)\n/, "stopped for 2 s: $out");
 	$s->quit;
 }
 

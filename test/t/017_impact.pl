@@ -118,7 +118,7 @@ sub compare
 	# between the executions with the setting off and on.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than clock_impact states");
-	# Each block of a temporary file is counted once, but may be written and read several times.
+	# A block of a temporary file is counted once, but may be written and read up to 12 times.
 	$most *= 12 if $what eq 'temporary files';
 	cmp_ok($added, '<=', 1.03 * $most + 20,
 		"$what: no more readings than clock_impact states");
@@ -339,7 +339,8 @@ foreach my $method (@methods)
 			FROM internal_clock_counted_calls() AS counts, jsonb(counts -> 'counted calls') AS c}),
 		't', 'counted: the plan with the most calls per ms');
 
-	# A statement that is executed during the whole period has not been counted when the period ends.
+	# A statement that is executed during the whole period has not been counted when the period ends,
+	# so no calls are counted, and few rows are read.
 	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
 	$observer->query('SET clocktiming.track = off');
 	$running->send('SELECT pg_sleep(1000)');
@@ -347,7 +348,7 @@ foreach my $method (@methods)
 	  or die 'it does not sleep';
 	is($observer->query(
 			q{SELECT most_slowdown_percent IS NULL, advice ~ '^unknown; try clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
-		't|t', 'no upper limit is known if a statement has not ended');
+		't|t', 'a statement that has not ended: the upper limit is unknown');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');
 	$_->quit foreach $running, $observer;

@@ -327,9 +327,10 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			SkewResult	r;
 
 			/*
-			 * Both threads read the same clock, so the true offset is the added number of ticks.
-			 * But while a virtual machine's exchanges took 50 ns, its CPUs' clocks differed by 5
-			 * to 45 ns.  If 0 is not within the bounds without added ticks, their offset is added.
+			 * Both threads read the same clock, so the true offset should be the added number of
+			 * ticks.  But once, the clocks of a virtual machine's CPUs differed by 5 to 45 ns.  A
+			 * run without added ticks detects this.  If its bounds exclude 0, the checks below
+			 * allow for an offset between these bounds.
 			 */
 			ahead[0] = ahead[1] = 0;
 			r = run();
