@@ -145,12 +145,13 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
-    'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
-    'with its 95 % margin';
+    'internal: returns the mean of the smallest fiftieth of b minus that of a, with its 95 % '
+    'margin; a and b must have been measured alternately';
 
--- Returns the median of the differences b - a. The margin is half of the distance between two order
--- statistics, which enclose the true median with a probability of 95 %. The C extension computes
--- typical costs in the same way.
+-- Returns the median of the differences b - a or, with blocks, of the means of that many blocks of
+-- successive differences. The margin is half of the distance between the two order statistics that
+-- enclose the true median with a probability of 95 %. The C extension computes typical costs in the
+-- same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(
     a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
@@ -207,8 +208,8 @@ BEGIN
         IF left_s < least(duration, 0.2) THEN
             RAISE EXCEPTION '% would end the measurement', setting
                 USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = format('It is %s.', current_setting(setting)),
-                HINT = format('Raise it: SET %s = ''10s''.', setting);
+                DETAIL = format('%s is %s.', setting, current_setting(setting)),
+                HINT = format('Increase %s, or begin a new transaction.', setting);
         ELSIF left_s < duration THEN
             RAISE NOTICE '% is %: measuring for % s instead of % s',
                 setting, current_setting(setting), round(left_s::numeric, 1), duration;
@@ -2591,8 +2592,8 @@ BEGIN
                 least_rate := rate;
                 reason := 'only statements that pg_stat_statements has kept are counted';
             END IF;
-            reason := reason || format('; the upper limit assumes %s reads and writes of each '
-                                       'block of the files', most_uses_per_block);
+            reason := reason || format('; the upper limit assumes that each block of the files was '
+                                       'written and read %s times altogether', most_uses_per_block);
         ELSIF work = 'calls of plan nodes' AND most_calls_per_ms IS NOT NULL THEN
             statistics := 'clock_node_stats';
             counted := counts -> 'counted calls';
@@ -2740,7 +2741,8 @@ BEGIN
                 most_cpu_percent := cpu_percent;
             END IF;
         ELSIF work = 'temporary files' THEN
-            -- files of all statements, and in addition the counted reads and writes
+            -- The counted reads and writes may include those of rescans.  Adds the limit for the
+            -- files of all statements, because some statements are not counted.
             most_cpu_percent := round(
                 ((most_uses_per_block * (counts -> work ->> 'per_s')::float8
                   + CASE statistics WHEN 'pg_stat_statements' THEN rate ELSE 0 END)
@@ -2756,8 +2758,8 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 AND work <> 'calls of plan nodes' THEN
-            -- Without operations, the cost is 0.  But without rows, there may have been calls of
-            -- plan nodes: statements can make calls without reading rows, or may not have ended.
+            -- Without operations, the cost is 0.  But the number of calls of plan nodes is derived
+            -- from rows: statements can make calls without reading rows, or may not have ended.
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -2815,11 +2817,9 @@ DECLARE
     percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
     most_percent CONSTANT numeric :=
         coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
-    uncertain CONSTANT boolean := coalesce(
-        bound = 'estimate' AND percent >= 0.3 AND percent < 3
-        OR bound = 'at least' AND percent < 1
-        OR bound = 'at most' AND percent >= 1, false);
+    -- If the upper limit is not below 1 %: whether the true cost may be.
+    uncertain CONSTANT boolean := percent < 1
+        OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
     -- period of the statistics, or null if the work was observed
     statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
                                           THEN coalesce(work ->> 'period_s', '0') END;
@@ -2829,13 +2829,9 @@ DECLARE
         CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
              WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
              ELSE round(statistics_s / 3600) || ' h' END END;
-    -- with "estimate" if no upper limit is known
     may_be_on CONSTANT text := 'yes'
-        || coalesce(' (' || nullif(concat_ws(', ',
-               CASE WHEN most_percent IS NULL THEN 'estimate' END,
-               CASE WHEN is_idle THEN 'idle now' END,
-               'based on ' || basis
-                   || CASE WHEN is_idle THEN '' ELSE '; try clock_impact(60)' END), '') || ')', '');
+        || coalesce(CASE WHEN is_idle THEN ' (idle now, based on ' || basis || ')'
+                         ELSE ' (based on ' || basis || '; try clock_impact(60))' END, '');
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
@@ -2868,8 +2864,6 @@ BEGIN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
-    ELSIF percent < 1 THEN
-        RETURN may_be_on;
     END IF;
     RETURN 'only while needed';
 END
@@ -2877,7 +2871,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_timing_advice(jsonb, double precision) IS
     'internal: returns clock_impact()''s advice for a row without it';
 --
--- clock_impact(): measures the costs of timing on this server, and applies them to its work.
+-- clock_impact(): measures the cost of timing an operation, and multiplies it by the numbers of
+-- operations that the server has counted.
 --
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
@@ -2971,7 +2966,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
-        -- the statistics since their last reset
+        -- if the server was idle, uses the statistics since their last reset
         SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
@@ -3022,11 +3017,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ORDER BY r.ordinality
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
-    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
-    'is a lower bound, an upper bound or an estimate, advice says whether the setting may stay '
-    'on, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
+    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
+    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
+    'whether the setting may be on. reason: why a figure is unknown or a bound';
 --
 -- clock_check(): the checks of the clock, and the measurements for them and for clock_advice().
 --

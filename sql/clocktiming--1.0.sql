@@ -1709,8 +1709,8 @@ BEGIN
                 least_rate := rate;
                 reason := 'only statements that pg_stat_statements has kept are counted';
             END IF;
-            reason := reason || format('; the upper limit assumes %s reads and writes of each '
-                                       'block of the files', most_uses_per_block);
+            reason := reason || format('; the upper limit assumes that each block of the files was '
+                                       'written and read %s times altogether', most_uses_per_block);
         ELSIF work = 'calls of plan nodes' AND most_calls_per_ms IS NOT NULL THEN
             statistics := 'clock_node_stats';
             counted := counts -> 'counted calls';
@@ -1858,7 +1858,8 @@ BEGIN
                 most_cpu_percent := cpu_percent;
             END IF;
         ELSIF work = 'temporary files' THEN
-            -- files of all statements, and in addition the counted reads and writes
+            -- The counted reads and writes may include those of rescans.  Adds the limit for the
+            -- files of all statements, because some statements are not counted.
             most_cpu_percent := round(
                 ((most_uses_per_block * (counts -> work ->> 'per_s')::float8
                   + CASE statistics WHEN 'pg_stat_statements' THEN rate ELSE 0 END)
@@ -1874,8 +1875,8 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 AND work <> 'calls of plan nodes' THEN
-            -- Without operations, the cost is 0.  But without rows, there may have been calls of
-            -- plan nodes: statements can make calls without reading rows, or may not have ended.
+            -- Without operations, the cost is 0.  But the number of calls of plan nodes is derived
+            -- from rows: statements can make calls without reading rows, or may not have ended.
             most_cpu_percent := cpu_percent;
             bound := NULL;
             reason := NULL;
@@ -1933,11 +1934,9 @@ DECLARE
     percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
     most_percent CONSTANT numeric :=
         coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- Whether the true cost may be 1 % or more although "percent" is below 1, or the reverse.
-    uncertain CONSTANT boolean := coalesce(
-        bound = 'estimate' AND percent >= 0.3 AND percent < 3
-        OR bound = 'at least' AND percent < 1
-        OR bound = 'at most' AND percent >= 1, false);
+    -- If the upper limit is not below 1 %: whether the true cost may be.
+    uncertain CONSTANT boolean := percent < 1
+        OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
     -- period of the statistics, or null if the work was observed
     statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
                                           THEN coalesce(work ->> 'period_s', '0') END;
@@ -1947,13 +1946,9 @@ DECLARE
         CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
              WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
              ELSE round(statistics_s / 3600) || ' h' END END;
-    -- with "estimate" if no upper limit is known
     may_be_on CONSTANT text := 'yes'
-        || coalesce(' (' || nullif(concat_ws(', ',
-               CASE WHEN most_percent IS NULL THEN 'estimate' END,
-               CASE WHEN is_idle THEN 'idle now' END,
-               'based on ' || basis
-                   || CASE WHEN is_idle THEN '' ELSE '; try clock_impact(60)' END), '') || ')', '');
+        || coalesce(CASE WHEN is_idle THEN ' (idle now, based on ' || basis || ')'
+                         ELSE ' (based on ' || basis || '; try clock_impact(60))' END, '');
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
@@ -1986,8 +1981,6 @@ BEGIN
         RETURN 'measure clock_impact(60)';
     ELSIF uncertain THEN
         RETURN 'only while needed (uncertain)';
-    ELSIF percent < 1 THEN
-        RETURN may_be_on;
     END IF;
     RETURN 'only while needed';
 END
@@ -2098,7 +2091,7 @@ BEGIN ATOMIC
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
-        -- the statistics since their last reset
+        -- if the server was idle, uses the statistics since their last reset
         SELECT d.*
         FROM internal_clock_impact(NULL::double precision, NULL::double precision)
              WITH ORDINALITY AS d
@@ -2151,11 +2144,10 @@ BEGIN ATOMIC
     ORDER BY r.ordinality;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds; returns '
-    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
-    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
-    'the setting may be on, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
+    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
+    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
+    'whether the setting may be on. reason: why a figure is unknown or a bound';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 

@@ -98,7 +98,7 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 #endif
 }
 
-/* Whether a node below sorts the input of an aggregate, which is possible from 16 on. */
+/* Whether the node below sorts an aggregate's input.  PostgreSQL 16 introduced such plans. */
 #if PG_VERSION_NUM >= 160000
 #define compat_presorted(aggregate) ((aggregate)->aggpresorted)
 #else

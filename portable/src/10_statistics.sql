@@ -62,12 +62,13 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
-    'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
-    'with its 95 % margin';
+    'internal: returns the mean of the smallest fiftieth of b minus that of a, with its 95 % '
+    'margin; a and b must have been measured alternately';
 
--- Returns the median of the differences b - a. The margin is half of the distance between two order
--- statistics, which enclose the true median with a probability of 95 %. The C extension computes
--- typical costs in the same way.
+-- Returns the median of the differences b - a or, with blocks, of the means of that many blocks of
+-- successive differences. The margin is half of the distance between the two order statistics that
+-- enclose the true median with a probability of 95 %. The C extension computes typical costs in the
+-- same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(
     a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
@@ -124,8 +125,8 @@ BEGIN
         IF left_s < least(duration, 0.2) THEN
             RAISE EXCEPTION '% would end the measurement', setting
                 USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = format('It is %s.', current_setting(setting)),
-                HINT = format('Raise it: SET %s = ''10s''.', setting);
+                DETAIL = format('%s is %s.', setting, current_setting(setting)),
+                HINT = format('Increase %s, or begin a new transaction.', setting);
         ELSIF left_s < duration THEN
             RAISE NOTICE '% is %: measuring for % s instead of % s',
                 setting, current_setting(setting), round(left_s::numeric, 1), duration;

@@ -1,5 +1,6 @@
 --
--- clock_impact(): measures the costs of timing on this server, and applies them to its work.
+-- clock_impact(): measures the cost of timing an operation, and multiplies it by the numbers of
+-- operations that the server has counted.
 --
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
@@ -93,7 +94,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
-        -- the statistics since their last reset
+        -- if the server was idle, uses the statistics since their last reset
         SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
@@ -144,8 +145,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ORDER BY r.ordinality
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
-    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
-    'is a lower bound, an upper bound or an estimate, advice says whether the setting may stay '
-    'on, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
+    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
+    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
+    'whether the setting may be on. reason: why a figure is unknown or a bound';

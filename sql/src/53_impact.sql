@@ -102,7 +102,7 @@ BEGIN ATOMIC
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
-        -- the statistics since their last reset
+        -- if the server was idle, uses the statistics since their last reset
         SELECT d.*
         FROM internal_clock_impact(NULL::double precision, NULL::double precision)
              WITH ORDINALITY AS d
@@ -155,9 +155,8 @@ BEGIN ATOMIC
     ORDER BY r.ordinality;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or during the given seconds; returns '
-    'a row per setting or, with detail, per kind of work; cpu_percent is in percent of one CPU, '
-    'bound says whether it is a lower bound, an upper bound or an estimate, advice says whether '
-    'the setting may be on, and reason says what is unknown';
+    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
+    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
+    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
+    'whether the setting may be on. reason: why a figure is unknown or a bound';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -29,7 +29,7 @@
 /* Length of a run from which its parts are printed in whole ms, in ns. */
 #define WHOLE_MS_NS			1e9
 
-/* Minimum time of rare long calls that is printed, in ns, if it is MUCH_PREEMPTED or more. */
+/* Minimum time of rare long calls that is printed, in ns.  MUCH_PREEMPTED must hold, too. */
 #define LEAST_RARE_NS	1e5
 
 static Markers no_markers = {0};

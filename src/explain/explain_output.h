@@ -5,7 +5,7 @@
 #include "compat.h"
 #include "core/plan_estimate.h"
 
-/* Smallest wait for a CPU that is printed, in percent of the run; also for other lost time. */
+/* Minimum wait for a CPU, time of rare long calls, or difference that is printed, in percent. */
 #define MUCH_PREEMPTED	10
 
 typedef struct PlanNodeInfo

@@ -254,7 +254,9 @@ INSERT INTO made_up VALUES
         'yes (based on 1 s; try clock_impact(60))', 'yes'),
     ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
     ('estimate, low', 0.2, NULL, 'estimate',
-        'yes (estimate, based on 1 s; try clock_impact(60))', 'yes (estimate)'),
+        'measure clock_impact(60)', 'only while needed (uncertain)'),
+    ('estimate, limit above 1', 0.2, 1.2, 'estimate', 'measure clock_impact(60)',
+        'only while needed (uncertain)'),
     ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
         'only while needed (uncertain)'),
     ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
@@ -381,19 +383,19 @@ SELECT is(pg_temp.advice('auto_explain', 5, 6, 5, 6, 'estimate', 'clock_node_sta
 FROM (VALUES (NULL, 'only if sample_rate <= 0.1 (now 1)'),
              (3600, 'only if sample_rate <= 0.1 (now 1)'),
              (3599, 'only if sample_rate <= 0.1 (now 1, based on 60 min)')) AS v (s, a);
-SELECT is(pg_temp.advice('track_io_timing', 5, NULL, slow, NULL, 'estimate', NULL, s, seconds), a,
+SELECT is(pg_temp.advice('track_io_timing', 5, NULL, 0.1, most, 'estimate', NULL, s, seconds), a,
           format('period of %s s, argument %s: %s', s, seconds, a))
-FROM (VALUES (0.1, 59.9, NULL, 'yes (estimate, based on 60 s; try clock_impact(60))'),
-             (0.1, 60, NULL, 'yes (estimate, based on 1 min; try clock_impact(60))'),
-             (0.1, 3599.4, NULL, 'yes (estimate, based on 60 min; try clock_impact(60))'),
-             (0.1, 3600, NULL, 'yes (estimate)'),
-             (0.1, 59.4, 60, 'yes (estimate, idle now, based on 59 s)'),
-             (0.1, 5399, 60, 'yes (estimate, idle now, based on 90 min)'),
-             (0.1, 5400, 60, 'yes (estimate, idle now, based on 2 h)'),
-             (0.1, NULL, 60, 'yes (estimate)'),
-             (0.5, 3600, NULL, 'measure clock_impact(60)'),
-             (0.5, 3600, 60, 'unknown: idle server; repeat under load'),
-             (0.5, NULL, 60, 'only while needed (uncertain)')) AS v (slow, s, seconds, a);
+FROM (VALUES (0.9, 59.9, NULL, 'yes (based on 60 s; try clock_impact(60))'),
+             (0.9, 60, NULL, 'yes (based on 1 min; try clock_impact(60))'),
+             (0.9, 3599.4, NULL, 'yes (based on 60 min; try clock_impact(60))'),
+             (0.9, 3600, NULL, 'yes'),
+             (0.9, 59.4, 60, 'yes (idle now, based on 59 s)'),
+             (0.9, 5399, 60, 'yes (idle now, based on 90 min)'),
+             (0.9, 5400, 60, 'yes (idle now, based on 2 h)'),
+             (0.9, NULL, 60, 'yes'),
+             (1, 3600, NULL, 'measure clock_impact(60)'),
+             (1, 3600, 60, 'unknown: idle server; repeat under load'),
+             (1, NULL, 60, 'only while needed (uncertain)')) AS v (most, s, seconds, a);
 SELECT cmp_ok(length(pg_temp.advice('auto_explain', 40, 5000, 20, 4000, 'estimate', v, s, NULL)),
               '<=', 63, 'advice on a sample_rate has at most 63 characters')
 FROM (VALUES ('a view', NULL), ('a view', 59), ('clock_node_stats', 3599)) AS t (v, s);

@@ -10,7 +10,7 @@ CREATE TABLE overhead_settings AS
 
 -- clock_executor_overhead(), which needs a longer duration on an emulated processor
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
--- if the process waits for the CPU, the duration is used up early, with a warning
+-- hides the warning that the duration was used up, which appears if the process waits for the CPU
 SET client_min_messages = error;
 CALL clock_executor_overhead(rows => 1000, duration => :seconds) \gset
 SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
@@ -82,7 +82,7 @@ SELECT s, t.* FROM unnest(ARRAY[
     'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
     'SELECT * FROM overhead_test FOR UPDATE'
 ]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
--- on a slow machine the duration is used up early, with a warning
+-- hides the warning that the duration was used up, which appears on a slow machine
 SET client_min_messages = error;
 SELECT s, t.* FROM unnest(ARRAY[
     'INSERT INTO overhead_test VALUES (-1, 1)',
@@ -136,7 +136,7 @@ SELECT s, t.* FROM unnest(ARRAY[
 \pset tuples_only off
 
 SET client_min_messages = error;
--- the position of an error is in the query
+-- the position of a syntax error refers to the measured query
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
 SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', :seconds);
 

@@ -29,7 +29,7 @@ SELECT count(*) FROM pg_type WHERE typnamespace = 'portable'::regnamespace;
 -- settings of the session, which are compared at the end
 CREATE TEMP TABLE before AS SELECT name, setting FROM pg_settings;
 
--- one clock: known and unknown members of a run
+-- one clock: keys of clock_measure(), and columns that plain SQL cannot fill
 SELECT key FROM jsonb_object_keys(clock_measure('system', 0.1)) AS key ORDER BY key COLLATE "C";
 SELECT s.source, s.clock <> '' AS clock, s.cost_ns > 0 AS cost, s.cost_margin_ns > 0 AS margin,
     s.readings > 1000 AS readings,
@@ -47,7 +47,7 @@ FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent
 SELECT count(*) > 5 AS several, bool_and(length(line) < 120) AS short
     FROM portable.clock_report(0.1) AS line;
 
--- the cost of timing; on a busy machine a duration is used up early, with a WARNING
+-- the cost of timing; hides the warning that the duration was used up, on a busy machine
 SET client_min_messages = error;
 CALL portable.clock_executor_overhead(100, duration => 2) \gset o_
 SELECT :o_rows AS rows, :'o_workload' AS workload, :o_repetitions > 0 AS repetitions,
@@ -110,7 +110,7 @@ UNION ALL SELECT 'cost', false WHERE current_setting('timing_clock_source', true
 SELECT check_name, figure IS NOT NULL AS has_figure, ok IS NOT NULL AS has_verdict, threshold, unit,
     coalesce(ok, detail <> '') AS says_why
 FROM portable.clock_check() WHERE check_name NOT LIKE '%tsc%';
--- (results of checks of the TSC are known if the server does not read the TSC)
+-- if the server does not read the TSC, checks of the TSC pass, because it does not matter
 SELECT check_name, (ok IS NULL) = coalesce(current_setting('timing_clock_source', true) LIKE
     '%tsc%', false) AS as_it_should
 FROM portable.clock_check(0.1) WHERE check_name LIKE '%tsc%';

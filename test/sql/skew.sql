@@ -10,7 +10,7 @@ SELECT clock_cpu_skew(duration => 'Infinity');
 SELECT clock_cpu_skew(duration => '-Infinity');
 SELECT clock_cpu_skew(duration => 86401);
 SELECT clock_cpu_skew(duration => 1e-7);
--- a clock that counts each process's own time
+-- a clock that counts each process's own time is rejected
 SELECT clock_cpu_skew('process_cputime', 0.01);
 \set VERBOSITY sqlstate
 SELECT clock_cpu_skew('process_cputime', 0.01);
@@ -26,7 +26,7 @@ SET client_min_messages = error;
 SELECT count(*) > 0 AS rows, min(offset_ns) = 0 OR count(*) > 1 AS first
     FROM clock_cpu_skew('SYSTEM', 0.01);
 SELECT count(*) > 0 AS rows FROM clock_cpu_skew(source => 'instr_time', duration => 0.000001);
--- in a transaction that continues after an error, and in a read-only one
+-- in a read-only transaction that continues after an error
 BEGIN READ ONLY;
 SAVEPOINT s;
 SELECT clock_cpu_skew(duration => 0);

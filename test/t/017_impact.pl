@@ -118,7 +118,7 @@ sub compare
 	# between the executions with the setting off and on.
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than clock_impact states");
-	# A block of a temporary file is counted once, but may be written and read up to 12 times.
+	# The upper limit assumes that each block of a temporary file is written and read 12 times.
 	$most *= 12 if $what eq 'temporary files';
 	cmp_ok($added, '<=', 1.03 * $most + 20,
 		"$what: no more readings than clock_impact states");
@@ -339,8 +339,8 @@ foreach my $method (@methods)
 			FROM internal_clock_counted_calls() AS counts, jsonb(counts -> 'counted calls') AS c}),
 		't', 'counted: the plan with the most calls per ms');
 
-	# A statement that is executed during the whole period has not been counted when the period ends,
-	# so no calls are counted, and few rows are read.
+	# A statement sleeps during the whole period.  Its calls are not counted, because it has not ended,
+	# and no upper limit follows from rows, because it reads none.
 	my ($running, $observer) = map { ClockSession->new($node) } 1 .. 2;
 	$observer->query('SET clocktiming.track = off');
 	$running->send('SELECT pg_sleep(1000)');

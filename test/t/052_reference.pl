@@ -21,16 +21,16 @@ sub rows { my ($sql) = @_; return split /\n/, $node->safe_psql('postgres', $sql)
 my $members = q{FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'};
 
 # The page must contain the names of all functions, procedures and aggregates, and of their
-# arguments, as code. Each view must have a section that names its columns, and that describes the
-# function which the view calls.
+# arguments, as code. Each view must have a section that names its columns. This section describes
+# the function of the same name, too.
 my @functions = rows(qq{SELECT p.proname, (SELECT string_agg(name, ',') FROM unnest(p.proargnames, p.proargmodes) a(name, mode) WHERE coalesce(mode, 'i') IN ('i', 'b', 'v'))
 	$members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 	WHERE p.proname LIKE 'clock\_%' AND NOT EXISTS (SELECT FROM pg_class v WHERE v.relkind = 'v' AND v.relname = p.proname) ORDER BY 1, 2});
 my @relations = rows(qq{SELECT r.relname, string_agg(a.attname, ',' ORDER BY a.attnum)
 	$members JOIN pg_class r ON d.classid = 'pg_class'::regclass AND r.oid = d.objid JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
 	WHERE r.relkind = 'v' GROUP BY 1 ORDER BY 1});
-cmp_ok(scalar @functions, '>', 30, 'functions');
-cmp_ok(scalar @relations, '>', 7, 'views');
+cmp_ok(scalar @functions, '>', 30, 'functions were found');
+cmp_ok(scalar @relations, '>', 7, 'views were found');
 
 my (%function, %missing);
 foreach (@functions)

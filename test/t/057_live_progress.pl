@@ -88,9 +88,9 @@ my ($few, $all, $spilled) = (remains('', 'few'), remains(q{SET work_mem = '64MB'
 cmp_ok(abs($few - 0.67), '<', 0.1, "few groups: $few");
 cmp_ok(abs($all - 1.08), '<', 0.15, "as many groups as rows: $all");
 cmp_ok(abs($spilled - 2), '<', 0.3, "groups on disk: $spilled");
-# For count(DISTINCT ...), an Agg node sorts its input: without GROUP BY, after it has read all rows,
-# and otherwise each group. In the queries with groups, it has not begun, so its remaining time
-# follows from its cost.
+# For count(DISTINCT ...), an Agg node sorts its input. Without GROUP BY, it does so after it has
+# read all rows. With GROUP BY, it sorts each group. When these queries call remains(), the Agg node
+# has not begun, so its remaining time is computed from its cost.
 my $rows = '(SELECT i, few, CASE WHEN i = 59990 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN remains()::text END AS r FROM grouped OFFSET 0) AS s';
 my $inside = $node->pg_version >= 16 ? 'SET enable_presorted_aggregate = off;' : '';
 my ($whole, $plain, $distinct) = map { $node->safe_psql('postgres', "SET enable_hashagg = off; $inside SELECT r FROM (SELECT max(r) AS r, $_) AS s WHERE r IS NOT NULL AND n > 0") }
