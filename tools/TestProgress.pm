@@ -1,6 +1,6 @@
 # Formatter for prove (prove --formatter TestProgress). Prints the time and the number of finished files before the line of each
 # test file. Writes the counts "passed failed skipped" to the file $TEST_COUNTS. A test file counts as one failed test if it
-# dies, breaks its plan, or runs no test without stating why. After all tests, prints the last lines of failed files' server logs.
+# dies, breaks its plan, or runs no test and does not state why. After all tests, prints the last lines of failed files' server logs.
 
 package TestProgress::Session;
 

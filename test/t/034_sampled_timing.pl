@@ -98,8 +98,8 @@ sub parallel_figures
 	  map { parallel_figures($_) } @{ $plan->{Plans} || [] };
 }
 
-# Returns the total number of rows of each node, over all processes. Omits partial aggregates and
-# their parents, because their number of rows depends on the number of processes.
+# Returns the total number of rows of each node, over all processes. Omits aggregates and their
+# parents, because their number of rows depends on the number of processes.
 sub parallel_rows
 {
 	my ($plan) = @_;
