@@ -126,7 +126,7 @@ BEGIN
             RAISE EXCEPTION '% would end the measurement', setting
                 USING ERRCODE = 'object_not_in_prerequisite_state',
                 DETAIL = format('%s is %s.', setting, current_setting(setting)),
-                HINT = format('Increase %s, or begin a new transaction.', setting);
+                HINT = format('Increase it, for example by SET %s = ''1min''.', setting);
         ELSIF left_s < duration THEN
             RAISE NOTICE '% is %: measuring for % s instead of % s',
                 setting, current_setting(setting), round(left_s::numeric, 1), duration;

@@ -465,8 +465,8 @@ BEGIN
                 most_cpu_percent := cpu_percent;
             END IF;
         ELSIF work = 'temporary files' THEN
-            -- The counted reads and writes may include those of rescans.  Adds the limit for the
-            -- files of all statements, because some statements are not counted.
+            -- Counted reads and writes, which include those of rescans, plus the limit for all
+            -- files, because they may belong to statements that are not counted.
             most_cpu_percent := round(
                 ((most_uses_per_block * (counts -> work ->> 'per_s')::float8
                   + CASE statistics WHEN 'pg_stat_statements' THEN rate ELSE 0 END)
@@ -541,7 +541,8 @@ DECLARE
     percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
     most_percent CONSTANT numeric :=
         coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- If the upper limit is not below 1 %: whether the true cost may be.
+    -- Whether the true cost may be below 1 %, or else 1 % or more.  Used if the upper limit is not
+    -- below 1 %.
     uncertain CONSTANT boolean := percent < 1
         OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
     -- period of the statistics, or null if the work was observed
@@ -578,7 +579,7 @@ BEGIN
           OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
         RETURN 'unknown, see reason';
     ELSIF by_auto_explain AND most_percent IS NULL THEN
-        -- without a limit, the estimate means little: there can be thousands of calls per row
+        -- without an upper limit, the estimate may be too low by a factor of thousands
         RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
                     THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
                     ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;

@@ -5,7 +5,7 @@
 #include "compat.h"
 #include "core/plan_estimate.h"
 
-/* Minimum wait for a CPU, time of rare long calls, or difference that is printed, in percent. */
+/* Minimum wait, time of rare long calls, or difference that is printed, in percent of the run. */
 #define MUCH_PREEMPTED	10
 
 typedef struct PlanNodeInfo

@@ -109,7 +109,7 @@ add_name(LiveChunk *chunk, int *used, const char *name)
 
 /*
  * Returns the cost of the sorts that an Agg node makes for DISTINCT and ORDER BY within aggregates.
- * Costs of the planner do not include it.  The formula is cost_sort()'s, for groups of equal size.
+ * The planner's costs do not include it.  The formula is cost_sort()'s, for groups of equal size.
  */
 static double
 sorting_cost(const PlanState *node)
