@@ -2003,13 +2003,13 @@ CREATE FUNCTION @extschema@.clock_explain(
     query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL,
     runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
-    OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
-    OUT total_ms numeric, OUT total_margin_ms numeric,
+    OUT loops bigint, OUT rows bigint,
     OUT self_ms numeric, OUT self_margin_ms numeric,
     OUT share_percent numeric, OUT share_margin_percent numeric,
-    OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric,
-    OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
+    OUT cpu_ms numeric, OUT wait_ms numeric, OUT waits text, OUT cpu_wait_ms numeric,
+    OUT total_ms numeric, OUT total_margin_ms numeric, OUT note text,
+    OUT run_ms numeric, OUT plain_ms numeric,
+    OUT samples bigint, OUT sampler_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer,
@@ -2017,14 +2017,14 @@ AS $body$
                || pg_catalog.regexp_replace(x ->> 'line', '^ *(->  )?', ''),
            x ->> 'type', x ->> 'relation',
            (x ->> 'loops')::bigint, (x ->> 'rows')::bigint,
-           (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
-           pg_catalog.round((x ->> 'total_ms')::numeric, 4),
-           pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
            pg_catalog.round((x ->> 'self_ms')::numeric, 4),
            pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
            pg_catalog.round((x ->> 'share_percent')::numeric, 4),
            pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
-           pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
+           -- cpu_ms, wait_ms, waits and cpu_wait_ms, which need the C extension
+           NULL::numeric, NULL::numeric, NULL::text, NULL::numeric,
+           pg_catalog.round((x ->> 'total_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
            nullif(pg_catalog.concat_ws(', ',
                CASE WHEN n = 0
                     THEN pg_catalog.concat(
@@ -2047,11 +2047,10 @@ AS $body$
                                                           '^mean of [0-9]+ processes(, )?', ''),
                                 '')
                     ELSE x ->> 'note' END), ''),
-           CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 0 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
-           -- preempted_ms and total_stddev_ms, which need the C extension
-           NULL::numeric, NULL::numeric
+           -- samples, sampler_ms and total_stddev_ms, which need the C extension
+           NULL::bigint, NULL::numeric, NULL::numeric
     FROM (SELECT e, x, t.i - 1 AS n, m.share + m.margin AS upper,
                  -- At least 1e-4, so that a node that was never executed, whose share is 0, does
                  -- not get the note "may have taken the most time".

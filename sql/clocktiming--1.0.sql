@@ -959,17 +959,15 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'with timing, and with timing and buffers; returns a row for each mode, with its times and the '
     'median overhead in milliseconds';
 
--- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  They time only some calls of
--- each plan node, chosen at random, and estimate the time of the other calls.  All users may call
--- these functions for queries that they may execute.
+-- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  A background worker, the
+-- sampler, checks some thousand times a second which plan node is at work and what it waits for.
+-- All users may call these functions for queries that they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,
-    sampling     integer DEFAULT 64,
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1,
     params       text[]  DEFAULT NULL,
     runs         integer DEFAULT 1,
     OUT node           integer,
@@ -979,59 +977,56 @@ CREATE FUNCTION clock_explain(
     OUT relation       text,
     OUT loops          bigint,
     OUT rows           bigint,
-    OUT calls          bigint,
-    OUT timed_calls    bigint,
-    OUT total_ms       numeric,
-    OUT total_margin_ms numeric,
     OUT self_ms        numeric,
     OUT self_margin_ms  numeric,
     OUT share_percent  numeric,
     OUT share_margin_percent numeric,
-    OUT removed_ms     numeric,
+    OUT cpu_ms         numeric,
+    OUT wait_ms        numeric,
+    OUT waits          text,
+    OUT cpu_wait_ms    numeric,
+    OUT total_ms       numeric,
+    OUT total_margin_ms numeric,
     OUT note           text,
-    OUT estimate_ms    numeric,
     OUT run_ms         numeric,
     OUT plain_ms       numeric,
-    OUT preempted_ms   numeric,
+    OUT samples        bigint,
+    OUT sampler_ms     numeric,
     OUT total_stddev_ms numeric
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, float8, text[], integer) IS
-    'executes a query and returns a row for the whole query and one per plan node, with times '
-    'estimated from a random sample of the node''s calls';
+COMMENT ON FUNCTION clock_explain(text, text, boolean, boolean, text[], integer) IS
+    'executes a query and returns a row for the whole query and one per plan node, with times and '
+    'waits that a sampler has seen';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
-    sampling     integer DEFAULT 64,
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1,
     params       text[]  DEFAULT NULL,
     runs         integer DEFAULT 1
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, int, text, boolean, boolean, float8, text[], int) IS
-    'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
-    'random sample of the calls of each plan node';
+COMMENT ON FUNCTION clock_explain_text(text, text, boolean, boolean, text[], integer) IS
+    'executes a query and returns the output of EXPLAIN ANALYZE, with times and waits of plan '
+    'nodes that a sampler has seen';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
-    sampling     integer DEFAULT 64,
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1,
     params       text[]  DEFAULT NULL,
     runs         integer DEFAULT 1
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8, text[], int) IS
-    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
-    'estimated from a random sample of the calls of each plan node';
+COMMENT ON FUNCTION clock_explain_json(text, text, boolean, boolean, text[], integer) IS
+    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times and '
+    'waits of plan nodes that a sampler has seen';
 
 -- Checks of this server's clocks: clock_advice() describes problems and their solutions, and
 -- clock_check() compares figures with thresholds, for monitoring.
@@ -1154,7 +1149,6 @@ CREATE FUNCTION clock_node_stats(
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
     OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
-    OUT timed_calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT self_ms double precision, OUT self_margin_ms double precision,
     OUT share_percent double precision
@@ -1169,7 +1163,7 @@ CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
            s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
-           s.calls, s.timed_calls,
+           s.calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
@@ -1185,15 +1179,14 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; null if the node was never timed, for example an asynchronous scan';
+    'milliseconds; null if the node was never timed';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
-    'self time of the node, averaged over the processes, in percent of the time of all executions '
-    'of the plan';
+    'self time of the node in percent of the self times of all nodes and of the time outside of '
+    'them, in the executions whose nodes were timed';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions; if only some processes of an execution timed the '
-    'node, the loops of the others are not included';
+    'estimated number of loops in all executions';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
@@ -1207,10 +1200,6 @@ COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
     'worst execution; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.calls IS
     'estimated number of calls of the node in all executions; null if the node was never timed';
-COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of calls that would have been timed if all executions had been timed; null '
-    'if the node was never timed';
-
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
     dbid    oid    DEFAULT 0,
@@ -2153,7 +2142,8 @@ REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
 -- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
--- and times the nodes of its plan, and publishes the counters every 50 ms in shared memory.
+-- the rows of its plan's nodes, a sampler estimates their times, and the process publishes both
+-- every 50 ms in shared memory.
 
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
@@ -2245,7 +2235,8 @@ COMMENT ON COLUMN clock_running.busiest IS
     'none, the node with the largest share_percent';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
-    'number of calls of the node, in all processes; null if they are not counted';
+    'number of calls of the node, in all processes, computed from rows and loops; null if only the '
+    'server counts';
 COMMENT ON COLUMN clock_running.total_ms IS
     'estimated time of the node and its children so far, in all processes, in milliseconds; null '
     'if it was not timed';
@@ -2262,8 +2253,8 @@ COMMENT ON COLUMN clock_running.since IS
     'time when counting began: started_at if the execution was expected to be long, else some time '
     'after it';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does this every 50 ms, but not during a long '
-    'call of a single node';
+    'time when the process published the counters: it does this every 50 ms, also during a long '
+    'call of a node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS

@@ -10,8 +10,9 @@
 
 #include "clock/progress.h"
 #include "compat.h"
-#include "explain/call_calibration.h"
 #include "explain/executor_hooks.h"
+#include "explain/plan_sampler.h"
+#include "explain/plan_sampler_worker.h"
 #include "live/live_attach.h"
 #include "live/live_memory.h"
 #include "stats/plan_draw.h"
@@ -35,7 +36,7 @@ request_shmem(void)
 {
 	if (previous_shmem_request != NULL)
 		previous_shmem_request();
-	RequestAddinShmemSpace(call_calibration_shmem_size());
+	RequestAddinShmemSpace(plan_sampler_shmem_size());
 	RequestAddinShmemSpace(plan_draw_shmem_size());
 	store_shmem_request();
 	live_shmem_request();
@@ -49,11 +50,12 @@ start_shmem(void)
 	if (previous_shmem_startup != NULL)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	call_calibration_shmem_init();
 	plan_draw_shmem_init();
 	live_shmem_init();
 	live_start();
 	LWLockRelease(AddinShmemInitLock);
+	plan_sampler_attach();
+	plan_sampler_is_permanent = true;
 	store_shmem_init();
 	if (watch_registered)
 		watch_shmem_init();
@@ -84,6 +86,7 @@ _PG_init(void)
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	executor_hooks_init();
+	plan_sampler_define_settings();
 	plan_draw_init();
 	live_init();
 	store_define_settings();

@@ -49,7 +49,7 @@ SELECT source, readings, stalls, backward_steps, warps, lags, gaps, lost_percent
 CALL clock_executor_overhead() \gx
 
 \echo
-\echo '7. EXPLAIN ANALYZE without the cost of timing: a few calls of each plan node are timed, and the rest is estimated.'
+\echo '7. EXPLAIN ANALYZE without the cost of timing: a sampler looks at which plan node is at work.'
 \echo '   SELECT * FROM clock_explain_text(''SELECT i % 10, count(*) FROM generate_series(1, 300000) AS i GROUP BY 1'','
 \echo '                                    verify => true);'
 \echo

@@ -57,7 +57,6 @@ CREATE FUNCTION clock_node_stats(
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
     OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
-    OUT timed_calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT self_ms double precision, OUT self_margin_ms double precision,
     OUT share_percent double precision
@@ -72,7 +71,7 @@ CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
            s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
-           s.calls, s.timed_calls,
+           s.calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
@@ -88,15 +87,14 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; null if the node was never timed, for example an asynchronous scan';
+    'milliseconds; null if the node was never timed';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
-    'self time of the node, averaged over the processes, in percent of the time of all executions '
-    'of the plan';
+    'self time of the node in percent of the self times of all nodes and of the time outside of '
+    'them, in the executions whose nodes were timed';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions; if only some processes of an execution timed the '
-    'node, the loops of the others are not included';
+    'estimated number of loops in all executions';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
@@ -110,10 +108,6 @@ COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
     'worst execution; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.calls IS
     'estimated number of calls of the node in all executions; null if the node was never timed';
-COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of calls that would have been timed if all executions had been timed; null '
-    'if the node was never timed';
-
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
     dbid    oid    DEFAULT 0,

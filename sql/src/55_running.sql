@@ -1,5 +1,6 @@
 -- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
--- and times the nodes of its plan, and publishes the counters every 50 ms in shared memory.
+-- the rows of its plan's nodes, a sampler estimates their times, and the process publishes both
+-- every 50 ms in shared memory.
 
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
@@ -91,7 +92,8 @@ COMMENT ON COLUMN clock_running.busiest IS
     'none, the node with the largest share_percent';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
-    'number of calls of the node, in all processes; null if they are not counted';
+    'number of calls of the node, in all processes, computed from rows and loops; null if only the '
+    'server counts';
 COMMENT ON COLUMN clock_running.total_ms IS
     'estimated time of the node and its children so far, in all processes, in milliseconds; null '
     'if it was not timed';
@@ -108,8 +110,8 @@ COMMENT ON COLUMN clock_running.since IS
     'time when counting began: started_at if the execution was expected to be long, else some time '
     'after it';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does this every 50 ms, but not during a long '
-    'call of a single node';
+    'time when the process published the counters: it does this every 50 ms, also during a long '
+    'call of a node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS

@@ -13,12 +13,14 @@
 typedef struct ClockRun
 {
 	const ClockSource *source;
-	const char *clock;			/* name of the instruction or system call that reads the source */
+	const char *clock;			/* name of the instruction or system call that
+								 * reads the source */
 	double		rate;			/* instants per second; 0: continuous */
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* sums over the durations of earlier progress reports */
+	TallyMoments reported;		/* sums over the durations of earlier progress
+								 * reports */
 	int64		intervals;		/* number of calls of clock_run_interval() */
 	ClockSample total;			/* sum of the intervals' events and counts */
 	double		sampled_s;		/* time of sampling, with sleeps */

@@ -45,26 +45,6 @@ server_defaults_to_tsc(void)
 	return TSC_KHZ > 0 && tsc_is_default(tsc_evidence());
 }
 
-const char *
-why_not_timed_by_counter(void)
-{
-	if (SET_TO(SYSTEM))
-		return "timing_clock_source is system";
-	if (SET_TO(TSC))
-		return tsc_why_not_usable();
-#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
-	return arm_counter_why_not_trusted();
-#else
-	return tsc_judge(tsc_evidence());
-#endif
-}
-
-int
-server_clock_setting(void)
-{
-	return SET_TO(SYSTEM) ? 1 : SET_TO(TSC) ? 2 : 0;
-}
-
 double
 server_tsc_hz(void)
 {

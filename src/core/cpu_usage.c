@@ -45,7 +45,10 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* the thread has run, so 0 timeslices mean that the kernel does not count them */
+	/*
+	 * the thread has run, so 0 timeslices mean that the kernel does not count
+	 * them
+	 */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif

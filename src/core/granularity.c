@@ -23,7 +23,8 @@
 
 /* Candidates for the period are tested by differences between advances, short differences first. */
 #define CANDIDATE_RATIO	1.03	/* ratio of successive candidates */
-#define PERIODS			4		/* longest difference in the first test, in periods */
+#define PERIODS			4		/* longest difference in the first test, in
+								 * periods */
 #define MIN_DIFFERENCES	32		/* first test: least number of differences */
 #define MIN_RESULTANT	0.6		/* least agreement with multiples, from 0 to 1 */
 

@@ -4,7 +4,8 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 
-#define MIN_SIDE		3		/* earlier or later neighbours needed for a rate */
+#define MIN_SIDE		3		/* earlier or later neighbours needed for a
+								 * rate */
 #define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
 #define LEAST_NS		1000.0	/* smallest step in ns */

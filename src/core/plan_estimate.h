@@ -1,152 +1,166 @@
-/* Estimates times of plan nodes from counted and timed calls.  doc/plans.md has the formulas. */
+/*
+ * Computes the times of plan nodes from a sampler's samples (core/sample_sums.h).
+ *
+ * A node's self time is its time on the CPU and in wait events, without the nodes below.  Time in
+ * which the process waited for a CPU is separate.  In each process, the self times of all nodes,
+ * the time outside of the nodes, and the time waiting for a CPU add up to the measured time.
+ *
+ * All times of nodes are sums over the processes of a parallel plan.
+ */
 #ifndef CLOCKTIMING_PLAN_ESTIMATE_H
 #define CLOCKTIMING_PLAN_ESTIMATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/call_series.h"
+#include "core/sample_sums.h"
 
-/*
- * The cost of counting or timing a call may differ from the calibrated cost by this fraction: in a
- * query, counting and timing may overlap with other work, or delay other work.
- */
-#define COST_UNCERTAINTY 0.5
-
-/* Time that counting or timing adds to a call of a node, as measured on a dummy node. */
-typedef struct CallCost
-{
-	double		inside_ns;		/* part of timed_ns within the measured time */
-	double		timed_ns;		/* whole cost of a timed call */
-	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* counted_ns without the check whether the
-								 * call returned a row */
-	double		outside_ns;		/* cost of measuring the time from a timed
-								 * call's end to the next call */
-	double		whole_ns;		/* inside_ns of a call timed by the server */
-	double		server_ns;		/* timed_ns of a call timed by the server */
-	double		ticks_per_ns;	/* approximate rate of the timing clock */
-} CallCost;
-
-/* How a node is timed. */
+/* How a node is observed. */
 typedef enum NodeKind
 {
-	NODE_SAMPLED,				/* a sample of its calls is timed */
-	NODE_WHOLE,					/* the server times its only call per loop */
-	NODE_UNTIMED,				/* no call is timed */
-	NODE_PART					/* not a node: a subplan's calls by a caller */
+	NODE_SAMPLED,				/* samples find it at work */
+	NODE_WHOLE,					/* samples find the node above it at work; the
+								 * server times its only call per loop */
+	NODE_HIDDEN					/* its time is part of the node above */
 } NodeKind;
 
-/* Counts and times of a node in one process. */
+/* Number of nodes among which the calls of a subplan are divided. */
+#define NODE_CALLERS	4
+
+/* A node that calls the root of a subplan. */
+typedef struct NodeCaller
+{
+	int			place;			/* index in PlanEstimate.nodes; -1: none */
+	double		calls;
+	double		loops;			/* number of these calls that began a loop */
+	double		first_ns;		/* time of these */
+} NodeCaller;
+
+/* A node in one process. */
 typedef struct NodeRecord
 {
-	int64_t		calls;
-	int64_t		timed;			/* number of timed calls */
-	double		rows;
-	double		loops;
-	double		total_ns;		/* time of all calls, with inside_ns in each */
-	double		first_ns;		/* estimated time of loops' first calls */
-	double		variance;		/* sampling variance of total_ns */
-	double		removed[2];		/* the server's nfiltered1, nfiltered2 */
-	double		part_ns;		/* NODE_PART: measured time; NAN: unknown */
-	double		rare_ns;		/* margin of total_ns due to rare long calls */
+	SampleSums	samples;
+	double		loops;			/* 0: the process did not execute the node */
+	double		first_ns;		/* time of the first calls of its loops */
+	double		whole_ns;		/* NODE_WHOLE: time of its calls */
+	NodeCaller	callers[NODE_CALLERS];	/* root of a subplan: by call */
 } NodeRecord;
 
-/* A node, or a NODE_PART.  Margins are halves of 95 % confidence intervals. */
+/* Times of a node in one process or, as a sum, in all. */
+typedef struct NodeTimes
+{
+	double		self_ns;		/* cpu_ns + wait_ns */
+	double		cpu_ns;
+	double		wait_ns;
+	double		cpu_wait_ns;
+	double		variance;		/* of self_ns */
+	double		total_ns;		/* self_ns with that of the nodes below; as a
+								 * sum, only of processes that executed the
+								 * node */
+} NodeTimes;
+
+/* Time of a node in a wait event, in all processes. */
+typedef struct NodeWait
+{
+	uint32_t	event;
+	double		ns;
+} NodeWait;
+
+/* Margins are halves of 95 % confidence intervals. */
 typedef struct NodeEstimate
 {
 	/* input */
-	int			id;				/* set and used by the caller only */
-	int			parent;			/* index of the calling node; -1: none */
-	bool		gathers;		/* workers may execute its children, too */
-	bool		read_to_end;	/* counting a call costs unseen_ns */
-	bool		starts_parent;	/* first call is part of its parent's first */
-	bool		is_shared;		/* root of a subplan with several callers */
-	int			whole;			/* NODE_PART: index of the subplan's root */
+	int			id;				/* plan_node_id; not used here */
+	int			parent;			/* index of the node above; -1: none */
+	bool		is_called;		/* subplan: "callers" replace the parent */
 	NodeKind	kind;
-	NodeRecord	leader;
-	NodeRecord *workers;		/* one per worker of the plan; NULL if none */
-	double		untimed_rows;	/* rows of untimed workers; not used here */
-	double		untimed_loops;	/* loops of untimed workers; not used here */
-	double		triggers_ns;	/* cost of timing triggers during its calls */
-
-	/* output: sums over all processes */
-	int			processes;		/* number of processes that executed it or,
-								 * below a Gather, its parent */
-	int64_t		calls;
-	int64_t		timed;			/* number of timed calls */
-	double		rows;
+	double		rows;			/* these two: sums over all processes */
 	double		loops;
-	double		total_ns;		/* time of the node and the nodes below */
-	double		total_margin_ns;
-	double		self_ns;		/* time without the nodes below */
+	double		calls;			/* number of calls, from rows and loops */
+	bool		has_unobserved; /* workers that were not observed executed it;
+								 * not used here */
+	NodeRecord *records;		/* one for each process, first the leader */
+	NodeWait   *waits;			/* in descending order */
+	int			nwaits;
+
+	/* output */
+	NodeTimes	times;			/* sums over all processes */
+	NodeTimes  *by_process;
 	double		self_margin_ns;
-	double		waited_ns;		/* Gather: wait for workers, not in self_ns */
-	double		total_cost_margin_ns;	/* margin due to errors of costs only */
-	double		self_cost_margin_ns;	/* margin due to errors of costs only */
+	double		total_margin_ns;
 	double		total_stddev_ns;	/* stddev over several runs, else NAN */
 	double		first_ns;		/* time of the first calls of loops */
-	double		adjusted_ns;	/* change of total_ns so that totals add up */
-	double		leader_ns;		/* total_ns of the leader only */
-	double		cost_ns;		/* cost that timing it adds to nodes above */
-	double		leader_cost_ns; /* cost_ns of the leader only */
-	double		below_ns;		/* cost of timing calls below it */
-	double		leader_below_ns;	/* below_ns of the leader only */
-	double		share_percent;	/* self_ns / processes / base_ns, or NAN */
+	int			processes;		/* number of processes that executed it */
+	double		share_percent;	/* self time in percent of share_ns; or NAN */
 	double		share_margin_percent;
 
-	/* indexes of nodes, set by link_nodes() in plan_estimate.c */
-	int			child;			/* first child; -1: none */
-	int			sibling;		/* next sibling; -1: none */
-	int			nth;			/* nodes[i].nth is the index of the i-th node
-								 * in an order with parents before children */
-	int			waits_for;		/* is_shared: its NODE_PARTs not yet in nth */
-
-	double		own_variance;	/* part of "variance" due to sampling */
-	double		variance;		/* variance of total_ns, with errors of costs */
-	double		inside_margin_ns;	/* margin due to the error of inside_ns */
-	double		part;			/* NODE_PART: fraction of the subplan's time */
-
-	/* used while reconcile() makes totals add up */
-	bool		full;			/* its children take all of its time */
-	double		given_ns;		/* total_ns before reconcile() */
-	double		joint_ns;		/* given_ns; if full, combined with sum_ns */
-	double		joint_variance;
-	double		sum_ns;			/* sum of its children's joint_ns */
-	double		sum_variance;	/* variance of sum_ns */
-	double		parts;			/* is_shared: sum of its NODE_PARTs' "part" */
-	double		parts_ns;		/* is_shared: sum of their total_ns */
+	/* used during the estimation */
+	double		below_variance; /* variance of the self times below and own */
+	bool		has_total;
 } NodeEstimate;
+
+/* A process that executed the plan. */
+typedef struct ProcessRun
+{
+	double		run_ns;			/* measured duration */
+	double		cpu_ns;			/* measured CPU time */
+	double		samples;		/* number of samples */
+	double		squares;		/* sum of the squared times of samples */
+	double		unseen_squares; /* sum of the squared times after the last
+								 * samples, if the samples' times contain them */
+	int			pending;		/* node to which time waiting for a CPU that
+								 * is in no sum yet belongs; -1: outside; -2:
+								 * none */
+	double		pending_ns;		/* at most this time */
+	SampleSums	outside;		/* samples outside of the nodes */
+	double		sampler_cpu_ns; /* CPU time of the sampler for this process */
+} ProcessRun;
 
 typedef struct PlanEstimate
 {
-	int			nnodes;			/* number of nodes, without the NODE_PARTs */
-	int			nparts;			/* number of NODE_PARTs, after the nodes */
-	int			nworkers;
+	/* input */
+	int			nnodes;
 	NodeEstimate *nodes;		/* in any order, but the root first */
-	int			nids;			/* number of ids, used by the caller only */
-	int		   *places;			/* index of each id's node; -1: none */
+	int			nprocesses;
+	ProcessRun *processes;		/* first the leader */
+	int		   *workers;		/* their numbers in EXPLAIN; not used here */
+	NodeTimes  *outside_by_process;
 	void		(*check) (void);	/* checks for interrupts, or NULL */
-	CallCost	cost;
-	const char *clock;			/* name of the timing clock */
+	bool		by_timeouts;	/* the process sampled itself */
 
-	bool		as_it_is;		/* totals are not made to add up */
-	double		run_ns;			/* measured time of the run */
-	double		preempted_ns;	/* part of run_ns: other processes ran */
-	double		slept_ns;		/* part of run_ns: waits, except for a CPU */
-	double		besides_ns;		/* part of run_ns: cost of trigger timing etc. */
-	double		outside_ns;		/* time outside of the root's calls, or NAN */
-	double		outside_variance;	/* variance of outside_ns */
-
-	double		overhead_ns;	/* cost of all timing in this process */
-	double		root_estimate_ns;	/* estimate of run_ns, from sampled calls */
-	double		rare_ns;		/* largest rare_ns of the leader's records */
-	double		whole_ns;		/* run_ns - preempted_ns - overhead_ns */
-	double		base_ns;		/* denominator of shares: whole_ns without
-								 * waited_ns, with mean times below Gathers */
+	/* output */
+	NodeEstimate outside;		/* time outside of the nodes */
+	double		run_ns;			/* duration of the leader */
+	double		share_ns;		/* sum of the self times and the time outside */
+	double		cpu_wait_ns;	/* sum of all times waiting for a CPU */
+	double		samples;		/* number of samples of all processes */
+	double		sampler_cpu_ns; /* CPU time of the sampler */
+	double		throttled_ns;	/* part of cpu_wait_ns due to the container's
+								 * limit; set by the caller */
 } PlanEstimate;
 
-/* Fills in the output members.  nodes[0] must be the root. */
+/*
+ * Fills in the output members.  The root is nodes[0].
+ *
+ * The samples of a process are scaled to its measured duration.  The time waiting for a CPU is not
+ * above run_ns - cpu_ns - the time in wait events.  A NODE_WHOLE takes its measured time from the
+ * node above.
+ *
+ * Variances are scaled by the same factors as times, and at least that of one sample.  The time
+ * after the last sample may belong to a single node.  It belongs to a node with the probability
+ * p, the node's share of the samples, so it adds p * (1 - p) of its square to the node's
+ * variance.
+ */
 extern void plan_estimate(PlanEstimate *plan);
+
+/*
+ * Returns the part of a subplan's total that belongs to the calls by a node.  The first calls of
+ * loops, in which a Sort works, have their measured time; the others divide the rest equally.
+ * Requires the subplan's total.
+ */
+extern double plan_estimate_part(const PlanEstimate *plan, int subplan, int caller);
+
+/* Sets shares and margins from self times, variances and totals of nodes and "outside". */
+extern void plan_estimate_shares(PlanEstimate *plan);
 
 #endif							/* CLOCKTIMING_PLAN_ESTIMATE_H */

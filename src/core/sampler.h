@@ -83,7 +83,8 @@ typedef struct SamplerRun
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first readings of both clocks in the run */
 	ReferencePair anchor;		/* latest readings of both clocks */
-	int			pairs;			/* half of the number of readings in the next block */
+	int			pairs;			/* half of the number of readings in the next
+								 * block */
 	int			last_cpu;		/* latest CPU; -1: unknown */
 	uint64_t	stopwatch_ticks;	/* duration of a reading of the stopwatch */
 

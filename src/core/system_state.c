@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -156,4 +157,83 @@ system_sync(void)
 	}
 #endif
 	return sync;
+}
+
+#if defined(__linux__)
+/* Returns the value after a word at the beginning of a line of a file; -1 if there is none. */
+static double
+value_in_file(const char *path, const char *word)
+{
+	FILE	   *file = fopen(path, "re");
+	char		line[256];
+	double		value = -1;
+	size_t		length = strlen(word);
+
+	while (file != NULL && value < 0 && fgets(line, sizeof(line), file) != NULL)
+	{
+		if (strncmp(line, word, length) == 0 && line[length] == ' ')
+			value = strtod(line + length, NULL);
+	}
+	if (file != NULL)
+		(void) fclose(file);
+	return value;
+}
+
+/* Returns the throttled time of a control group; version 1 counts ns, version 2 us. */
+static double
+throttled_of_group(const char *mount, const char *group)
+{
+	char		path[1024];
+	double		value;
+
+	(void) snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/cpu.stat", mount, group);
+	value = value_in_file(path, "throttled_time");
+	if (value < 0)
+		value = value_in_file(path, "throttled_usec") * 1e3;
+	return value;
+}
+#endif
+
+double
+system_throttled_ns(void)
+{
+	double		value = -1;
+#if defined(__linux__)
+	FILE	   *file = fopen("/proc/self/cgroup", "re");
+	char		line[768];
+
+	/*
+	 * a line is "number:controllers:path"; version 2 has number 0 and no
+	 * controllers
+	 */
+	while (file != NULL && value < 0 && fgets(line, sizeof(line), file) != NULL)
+	{
+		char	   *controllers = strchr(line, ':');
+		char	   *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+
+		if (group == NULL)
+			continue;
+		*group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
+		controllers++;
+		if (*controllers == '\0')
+		{
+			value = throttled_of_group("", group);
+			if (value < 0)
+				value = throttled_of_group("/unified", group);
+		}
+		else if (strstr(controllers, "cpu") == controllers || strstr(controllers, ",cpu") != NULL)
+		{
+			value = throttled_of_group("/cpu", group);
+			/* within the container, its group may be mounted as the root */
+			if (value < 0)
+				value = throttled_of_group("/cpu", "");
+		}
+	}
+	if (file != NULL)
+		(void) fclose(file);
+	if (value < 0)
+		value = throttled_of_group("", "");
+#endif
+	return value > 0 ? value : 0;
 }

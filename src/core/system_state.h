@@ -33,6 +33,12 @@ extern double system_boottime_s(void);
 /* Returns the total time in s of the machine's suspensions since it started; 0 if not known. */
 extern double system_suspended_s(void);
 
+/*
+ * Returns the time in ns for which the processes of this container have waited because of its CPU
+ * limit, as a sum over CPUs; 0 if there is no limit or it is not known.
+ */
+extern double system_throttled_ns(void);
+
 /* State of the kernel's clock synchronisation, by adjtimex(). */
 typedef struct SystemSync
 {

@@ -16,18 +16,17 @@
 #include "explain/executor_hooks.h"
 #include "explain/explain_option.h"
 #include "explain/long_statements.h"
-#include "explain/parallel_timing.h"
+#include "explain/parallel_observation.h"
 #include "explain/plan_run.h"
-#include "explain/timing_clock.h"
+#include "explain/plan_sampler.h"
+#include "explain/plan_shape.h"
+#include "explain/watcher.h"
 
 /* Calls that the server can time while sampling is set up.  For fewer, sampling does not pay. */
 #define FEW_CALLS		800
 
-/*
- * Duration, in ticks, above which a statement with few expected calls is sampled the next time.  It
- * is 1 ms if a tick is a nanosecond, and less if ticks are shorter.
- */
-#define LONG_TICKS		1000000
+/* Duration in ns above which a statement with few expected calls is sampled the next time. */
+#define LONG_NS			1000000
 
 typedef enum SampledTiming
 {
@@ -53,6 +52,7 @@ static int	sampled_timing = SAMPLED_OFF;
 static bool sampled_counting = false;
 
 const ExecutionSampler *execution_sampler = NULL;
+const ExecutionWatcher *execution_watcher = NULL;
 
 /* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
@@ -152,15 +152,14 @@ is_replaced(const QueryDesc *desc, bool explained)
  * Called before the first ExecutorRun() of an execution.  Decides whether it is timed, and sets the
  * timing up.  Returns NULL if it is not timed.
  *
- * "whole": the execution fetches all rows.  "workers": it may have parallel workers.  Sets
- * *is_short if the planner expects so few calls that the server should time the nodes.
+ * "workers": it may have parallel workers.  Sets *is_short if the planner expects so few calls that
+ * the server should time the nodes.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
+begin_execution(QueryDesc *desc, bool workers, bool *is_short)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
-	const ExplainOption *option = explained ? explain_at_work->option : NULL;
-	bool		replaced = option != NULL || is_replaced(desc, explained);
+	bool		replaced = (explained && explain_at_work->option) || is_replaced(desc, explained);
 	bool		asked = replaced;
 	ExecutionDraw drawn = {0};
 	uint64		start_ns;
@@ -185,23 +184,13 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* calibration of timing must not be part of the timed execution */
 	if (asked || drawn.nodes)
-		(void) node_timing_prepare(false, true);
+		plan_sampler_prepare(explained);
 	start_ns = reference_ns();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
 	execution->drawn = drawn;
-	if (option != NULL)
-		execution->run.options = option->options;
-	else
-	{
-		execution->run.options.sampling = SAMPLING_DEFAULT;
-		execution->run.options.only_node = -1;
-		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT :
-			execution_sampler->max_overhead;
-	}
-	execution->run.options.may_stop = !whole;
+	execution->run.options.asked = explained;
 	execution->run.options.no_workers = !workers;
 	dlist_push_head(&executions, &execution->link);
 	TAKE_HOOK(ExecutorFinish);
@@ -209,7 +198,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	execution->at_end.arg = execution;
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
 	if (asked || drawn.nodes)
-		sampled_before_run(desc, &execution->run);
+		observed_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (reference_ns() - start_ns);
 	return execution;
 }
@@ -240,9 +229,9 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/* before EXPLAIN's timers start, which would include the calibration */
+		/* before EXPLAIN's timers start, which would include the wait */
 		if (sampled_timing == SAMPLED_ON)
-			(void) node_timing_prepare(false, true);
+			plan_sampler_prepare(true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
 							  receiver, completion);
 	}
@@ -301,19 +290,15 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 		execution = execution_of(desc);
 		if (execution == NULL || execution->stop_ns != 0)
 			return NULL;
-		if (execution->run.timing != NULL)
-			query_timing_resume(execution->run.timing, true);
+		if (execution->run.observation != NULL)
+			observe_begin_part(execution->run.observation);
 		return execution;
 	}
 	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
 
-	/* not the whole execution if a scrollable cursor may be moved again */
-	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
-						   (desc->estate->es_top_eflags &
-							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
-						   count == 0 || execute_once, is_short);
+	return begin_execution(desc, count == 0 || execute_once, is_short);
 }
 
 /* begin_part() and end_part() enclose an ExecutorRun() or ExecutorFinish() of a timed execution. */
@@ -321,14 +306,14 @@ static void
 begin_part(TimedExecution *execution)
 {
 	execution->under_way = true;
-	if (execution->run.timing == NULL)
+	if (execution->run.observation == NULL)
 		execution->part_ns = system_clock_read();
 }
 
 static void
 end_part(TimedExecution *execution)
 {
-	if (execution->run.timing == NULL)
+	if (execution->run.observation == NULL)
 		execution->run_ns += (double) (int64) (system_clock_read() - execution->part_ns);
 	execution->under_way = false;
 }
@@ -381,7 +366,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
 	bool		is_short = false;
-	uint64		start_ticks;
+	uint64		start_ns;
 
 	if (unlikely(plan_run_desc != NULL))
 	{
@@ -402,7 +387,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	}
 	if (unlikely(IsParallelWorker()))
 	{
-		parallel_timing_join(desc);
+		parallel_observation_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
 	else if (desc->instrument_options != 0 || desc->already_executed ||
@@ -418,14 +403,14 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 
 	if (execution != NULL)
 		begin_part(execution);
-	start_ticks = now_ticks();
+	start_ns = is_short ? system_clock_read() : 0;
 	run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
-		remember_statement(long_statements, desc, now_ticks() - start_ticks > LONG_TICKS);
+		remember_statement(long_statements, desc, system_clock_read() - start_ns > LONG_NS);
 	if (execution == NULL)
 		return;
-	if (execution->run.timing != NULL)
-		sampled_after_run(desc, &execution->run);
+	if (execution->run.observation != NULL)
+		observed_after_run(desc, &execution->run);
 	end_part(execution);
 }
 
@@ -436,8 +421,8 @@ hooked_ExecutorFinish(QueryDesc *desc)
 
 	if (execution != NULL)
 	{
-		if (execution->run.timing != NULL)
-			query_timing_resume(execution->run.timing, false);
+		if (execution->run.observation != NULL)
+			observe_begin_part(execution->run.observation);
 		begin_part(execution);
 	}
 	if (execution_watcher == NULL)
@@ -445,14 +430,14 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	else
 		call_watched(desc, NoMovementScanDirection, 0, false, true);
 	if (unlikely(IsParallelWorker()))
-		parallel_timing_report(desc);
+		parallel_observation_report(desc);
 	if (execution == NULL)
 		return;
 	end_part(execution);
 	execution->stop_ns = reference_ns();
-	if (execution->run.timing != NULL)
-		sampled_after_finish(desc, &execution->run);
-	if (execution->run.timing != NULL && execution->run.plan == NULL)
+	if (execution->run.observation != NULL)
+		observed_after_finish(desc, &execution->run);
+	if (execution->run.observation != NULL && execution->run.plan == NULL)
 	{
 		if (explain_at_work != NULL && explain_at_work->desc == desc)
 			ereport(WARNING,
@@ -519,7 +504,7 @@ executor_hooks_init(void)
 							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
 							 NULL, assign_sampled_counting, NULL);
 	explain_option_init(executor_hooks_take);
-	parallel_timing_init(executor_hooks_take);
+	parallel_observation_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
 	/* the hook sets explain_at_work, which EXPLAIN's options require */

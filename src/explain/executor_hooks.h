@@ -1,8 +1,8 @@
 /*
- * Executor hooks.  They decide which executions are timed by sampling.
+ * Executor hooks.  They decide which executions are observed.
  *
- * An execution is timed for one of three reasons: an EXPLAIN statement has the option
- * CLOCK_SAMPLING or CLOCK_MAX_OVERHEAD; or the QueryDesc requests timers (instrument_options),
+ * An execution is observed for one of three reasons: an EXPLAIN statement has the option
+ * CLOCK_SAMPLING; or the QueryDesc requests timers (instrument_options),
  * which clocktiming.sampled_timing replaces by sampling; or the execution was drawn at random for
  * the statistics of plans.
  */
@@ -11,7 +11,7 @@
 
 #include "lib/ilist.h"
 
-#include "explain/node_timing.h"
+#include "explain/observed_run.h"
 
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
@@ -30,8 +30,8 @@ typedef struct ExecutionDraw
 typedef struct TimedExecution
 {
 	QueryDesc  *desc;
-	SampledRun	run;			/* run.timing is NULL if no nodes are timed;
-								 * run.plan is NULL until the end */
+	ObservedRun run;			/* run.observation is NULL if no nodes are
+								 * timed; run.plan is NULL until the end */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* time to set up the timing */
 	uint64		part_ns;		/* start of the latest ExecutorRun() or
@@ -55,7 +55,6 @@ typedef struct ExecutionSampler
 													 * execution and returns
 													 * true */
 	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
-	double		max_overhead;	/* limit of the overhead, in percent */
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

@@ -1,8 +1,8 @@
 /*
- * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD exist on PostgreSQL 18 and later.  With
- * either option, timing is off in the ExplainState when the plan's execution starts, so that the
- * server only counts rows.  Timing is on while the plan is printed.  On 18 and later, EXPLAIN's
- * hooks print the margins of times.  On older versions, explain_output.c inserts the margins.
+ * EXPLAIN's option CLOCK_SAMPLING exists on PostgreSQL 18 and later.  With the option, timing
+ * is off in the ExplainState when the plan's execution starts, so that the server only counts
+ * rows.  Timing is on while the plan is printed.  On 18 and later, EXPLAIN's hooks print the
+ * margins of times.  On older versions, explain_output.c inserts the margins.
  */
 #include "postgres.h"
 
@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "explain/explain_option.h"
+#include "explain/plan_sampler.h"
 
 ExplainAtWork *explain_at_work = NULL;
 
@@ -30,49 +31,31 @@ static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
 
 static void
-warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
+warn_no_effect(const char *detail, const char *hint)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("EXPLAIN option %s has no effect", option->name),
+			 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
 			 errdetail_internal("%s", _(detail)),
 			 hint == NULL ? 0 : errhint("%s", _(hint))));
 }
 
-/* Handles both options. option->name is the one that is given first. */
 static void
 option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 {
-	bool		of_sampling = strcmp(opt->defname, "clock_sampling") == 0;
-	ExplainOption *option = GetExplainExtensionState(es, extension_id);
-	NodeTimingOptions *options;
-	ParseCallbackState position;
+	bool	   *option = GetExplainExtensionState(es, extension_id);
 
+	(void) pstate;
 	if (option == NULL)
-	{
-		option = palloc0(sizeof(ExplainOption));
-		option->name = of_sampling ? "CLOCK_SAMPLING" : "CLOCK_MAX_OVERHEAD";
-		option->options.sampling = SAMPLING_DEFAULT;
-		option->options.only_node = -1;
-		option->options.max_overhead = MAX_OVERHEAD_DEFAULT;
-		SetExplainExtensionState(es, extension_id, option);
-	}
-	options = &option->options;
-	setup_parser_errposition_callback(&position, pstate, opt->location);
-	if (of_sampling)
-		options->sampling = sampling_check("EXPLAIN option CLOCK_SAMPLING",
-										   opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt));
-	else
-		options->max_overhead = max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD",
-												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT :
-												   defGetNumeric(opt));
-	cancel_parser_errposition_callback(&position);
+		option = palloc0(sizeof(bool));
+	*option = defGetBoolean(opt);
+	SetExplainExtensionState(es, extension_id, option);
 }
 
 static void
 option_validate(ExplainState *es, List *options, ParseState *pstate)
 {
-	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+	const bool *option = GetExplainExtensionState(es, extension_id);
 	bool		expected = explain_at_work != NULL && explain_at_work->es == NULL &&
 		pstate->p_sourcetext == explain_at_work->text;
 	bool		buffers_given = false;
@@ -82,16 +65,16 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		explain_at_work->es = es;
 	if (previous_validate != NULL)
 		previous_validate(es, options, pstate);
-	if (option == NULL)
+	if (option == NULL || !*option)
 		return;
 	if (!es->analyze)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires ANALYZE", option->name)));
+				 errmsg("EXPLAIN option %s requires ANALYZE", "CLOCK_SAMPLING")));
 	if (!es->timing)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires TIMING", option->name),
+				 errmsg("EXPLAIN option %s requires TIMING", "CLOCK_SAMPLING"),
 				 errhint("Remove TIMING OFF.")));
 
 	/*
@@ -100,12 +83,12 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	 */
 	if (!expected)
 	{
-		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
+		warn_no_effect("EXPLAIN is not executed as a statement, but by another extension.", NULL);
 		return;
 	}
 
 	/*
-	 * With these options, BUFFERS is off by default, as counting buffers at
+	 * With this option, BUFFERS is off by default, as counting buffers at
 	 * each call costs as much as timing.
 	 */
 	foreach(cell, options)
@@ -113,28 +96,25 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!buffers_given)
 		es->buffers = false;
 
-	/* calibrates the cost of timing before EXPLAIN starts its timers */
-	(void) node_timing_prepare(option->options.sampling == 1, false);
+	plan_sampler_prepare(true);
 	es->timing = false;
 	need_executor_hooks();
-	explain_at_work->option = option;
+	explain_at_work->option = true;
 }
 
 void
 explain_option_starts(bool sampled)
 {
-	ExplainOption *option = explain_at_work->option;
-
-	if (option == NULL)
+	if (!explain_at_work->option)
 		return;
 
 	/* from now on, es->timing only affects serialization and printing */
 	explain_at_work->es->timing = true;
 	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
-		warn_no_effect(option, "Another extension requests timers for all plan nodes.",
+		warn_no_effect("Another extension requests timers for all plan nodes.",
 					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
-		explain_at_work->option = NULL;
+		explain_at_work->option = false;
 	}
 }
 
@@ -143,24 +123,25 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 				const char *plan_name, ExplainState *es)
 {
 	const ExplainAtWork *explain = explain_at_work;
-	const NodeEstimate *estimate;
+	int			place;
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	if (explain == NULL || explain->es != es || (explain->option == NULL && !show_margins))
+	if (explain == NULL || explain->es != es)
 		return;
-	if (explain->desc == NULL && explain->option != NULL && ancestors == NIL)
-		warn_no_effect(explain->option, "Another extension has executed the plan by itself.", NULL);
-	if (explain->run == NULL || explain->desc->plannedstmt != node->state->es_plannedstmt ||
-		!es->timing)
+	if (explain->desc == NULL && explain->option && ancestors == NIL)
+		warn_no_effect("Another extension has executed the plan by itself.", NULL);
+	if (explain->run == NULL || explain->run->plan == NULL ||
+		explain->desc->plannedstmt != node->state->es_plannedstmt || !es->timing)
 		return;
-	estimate = node_estimate(explain->run->plan, node->plan->plan_node_id);
-	if (estimate != NULL)
-		explain_put_node(es, estimate);
+	place = observed_place(explain->run->observation, node);
+	if (place >= 0)
+		explain_put_node(es, &explain->run->plan->nodes[place],
+						 explain->option || show_margins);
 }
 
 #if PG_VERSION_NUM >= 190000
-/* Rejects the options in auto_explain.log_extension_options, where they would have no effect. */
+/* Rejects the option in auto_explain.log_extension_options, where it would have no effect. */
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
@@ -183,7 +164,6 @@ take_hooks(void)
 {
 	extension_id = GetExplainExtensionId("clocktiming");
 	REGISTER_OPTION("clock_sampling", option_handler);
-	REGISTER_OPTION("clock_max_overhead", option_handler);
 
 	TAKE_OPTION_HOOK(explain_validate_options_hook, validate);
 	TAKE_OPTION_HOOK(explain_per_node_hook, per_node);
@@ -212,11 +192,11 @@ explain_option_finished(void)
 		return;
 	}
 	/* EXPLAIN or auto_explain may print WAL usage itself */
-	if (!es->timing || !show_margins || es->wal ||
+	if (!es->timing || es->wal ||
 		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
 		return;
-	explain_at_work->markers = explain_set_markers(explain_at_work->desc);
+	explain_at_work->markers = explain_set_markers(explain_at_work->run->observation);
 	explain_at_work->marked_from = es->str->len;
 	es->wal = true;
 }
@@ -268,13 +248,13 @@ void
 explain_option_ends(void)
 {
 	ExplainState *es = explain_at_work->es;
-	const SampledRun *run = explain_at_work->run;
+	const ObservedRun *run = explain_at_work->run;
 
-	if (es != NULL && es->timing && run != NULL)
+	if (es != NULL && es->timing && run != NULL && run->plan != NULL)
 	{
 		TimedPlan	timed = {
-			.estimate = run->plan, .method = "sampling", .sampling = run->options.sampling,
-			.plain_ms = NAN
+			.observation = run->observation, .estimate = run->plan, .method = "sampling",
+			.with_times = show_margins, .plain_ms = NAN
 		};
 
 		if (explain_at_work->markers.base != 0)
@@ -284,11 +264,11 @@ explain_option_ends(void)
 								&explain_at_work->markers);
 			explain_at_work->markers.base = 0;
 		}
-		if (es->summary || explain_at_work->option == NULL)
+		if (es->summary || !explain_at_work->option)
 			explain_put_summary(es, &timed);
 	}
 	/* off again, because the statement may execute another plan */
-	if (explain_at_work->option != NULL)
+	if (explain_at_work->option)
 		es->timing = false;
 }
 

@@ -1,15 +1,9 @@
-/* EXPLAIN's options CLOCK_SAMPLING, CLOCK_MAX_OVERHEAD; the setting clocktiming.show_margins. */
+/* EXPLAIN's option CLOCK_SAMPLING; the setting clocktiming.show_margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
 #include "explain/explain_output.h"
-#include "explain/node_timing.h"
-
-typedef struct ExplainOption
-{
-	const char *name;			/* name of the option that was given first */
-	NodeTimingOptions options;
-} ExplainOption;
+#include "explain/observed_run.h"
 
 /* State of the EXPLAIN statement that is being executed. */
 typedef struct ExplainAtWork
@@ -18,11 +12,12 @@ typedef struct ExplainAtWork
 	MemoryContext context;		/* context in which EXPLAIN executes its plans */
 	ExplainState *es;			/* NULL: not yet known */
 	QueryDesc  *desc;			/* plan being executed and printed, or NULL */
-	SampledRun *run;			/* timing of "desc" after its end; or NULL */
-	ExplainOption *option;		/* NULL: no option of clocktiming was given */
+	ObservedRun *run;			/* observation of "desc" after its end; or
+								 * NULL */
+	bool		option;			/* CLOCK_SAMPLING was given */
 	Markers		markers;		/* before 18: numbers that mark the nodes */
-	int			marked_from;	/* position in the output from which
-								 * markers are replaced by margins */
+	int			marked_from;	/* position in the output from which markers
+								 * are replaced by margins */
 } ExplainAtWork;
 
 extern ExplainAtWork *explain_at_work;
@@ -43,7 +38,7 @@ extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
 /*
- * Defines the setting and the options, and installs EXPLAIN's hooks. need_hooks() must install the
+ * Defines the setting and the option, and installs EXPLAIN's hooks. need_hooks() must install the
  * executor hooks, which call the functions above.
  */
 extern void explain_option_init(void (*need_hooks) (void));

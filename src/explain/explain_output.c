@@ -12,47 +12,40 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/wait_event.h"
 
-#include "clock/platform.h"
 #include "explain/explain_output.h"
-#include "explain/node_timing.h"
-#include "explain/plan_run.h"
+#include "explain/observed_run.h"
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
-/* A node's marker is this number plus a random one plus its plan_node_id. */
+/* A node's marker is this number plus a random one plus its place. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/* Shortest wait for workers that is printed, in ns. */
-#define LEAST_WAIT_NS		1e6
+/* Minimum waits of a node that EXPLAIN prints, in percent of its self time. */
+#define MUCH_WAIT		5
 
-/* Length of a run from which its parts are printed in whole ms, in ns. */
-#define WHOLE_MS_NS			1e9
-
-/* Minimum time of rare long calls that is printed, in ns.  MUCH_PREEMPTED must hold, too. */
-#define LEAST_RARE_NS	1e5
+/* Minimum wait in an event that is printed, in percent of the node's self time. */
+#define LEAST_WAIT		1
 
 static Markers no_markers = {0};
 
-static bool
-set_marker(PlanState *node, void *context)
+static void
+set_markers(const Observation *o, const Markers *markers)
 {
-	const Markers *markers = context;
-
-	if (node->instrument != NULL)
-		instr_wal_records(node->instrument) =
-			markers->base == 0 ? 0 : markers->base + node->plan->plan_node_id;
-	return planstate_tree_walker(node, set_marker, context);
+	for (int i = 0; i < o->nnodes; i++)
+		instr_wal_records(o->nodes[i].probed.node->instrument) =
+			markers->base == 0 ? 0 : markers->base + i;
 }
 
 Markers
-explain_set_markers(QueryDesc *desc)
+explain_set_markers(const Observation *o)
 {
-	Markers		markers = {.nids = plan_node_ids(desc)};
+	Markers		markers = {.n = o->nnodes};
 
 	markers.base = MARKER_BASE + (int64) pg_prng_uint64_range(&pg_global_prng_state, 0,
 															  MARKER_BASE / 2) * 2;
-	(void) set_marker(desc->planstate, &markers);
+	set_markers(o, &markers);
 	return markers;
 }
 
@@ -62,7 +55,7 @@ starts_with(const char *line, const char *start)
 	return strncmp(line, start, strlen(start)) == 0;
 }
 
-/* Returns the id of the node whose marker is in this line; -1 if none. */
+/* Returns the place of the node whose marker is in this line; -1 if none. */
 static int
 marked_node(const char *line, const Markers *markers)
 {
@@ -72,7 +65,7 @@ marked_node(const char *line, const Markers *markers)
 	if (!starts_with(line, "WAL: records=") && !starts_with(line, "\"WAL Records\": "))
 		return -1;
 	number = strtoll(line + strcspn(line, "0123456789"), NULL, 10) - markers->base;
-	return number >= 0 && number < markers->nids ? (int) number : -1;
+	return number >= 0 && number < markers->n ? (int) number : -1;
 }
 
 /*
@@ -106,15 +99,6 @@ explain_next_line(const char **text)
 	return line;
 }
 
-typedef struct NodeList
-{
-	PlanNodeInfo *nodes;
-	int			n;
-	PlanNodeInfo **by_id;		/* NULL: no node has this id */
-	int			depth;
-	const List *rtable;
-} NodeList;
-
 Oid
 explain_relation(const Plan *plan, const List *rtable)
 {
@@ -129,29 +113,6 @@ explain_relation(const Plan *plan, const List *rtable)
 		return InvalidOid;
 	rte = rt_fetch(rti, rtable);
 	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
-}
-
-static bool
-list_node(PlanState *node, void *context)
-{
-	NodeList   *list = context;
-	int			id = node->plan->plan_node_id;
-	PlanNodeInfo *info;
-	bool		result;
-
-	CHECK_FOR_INTERRUPTS();
-	/* several nodes may use one subplan, which is listed once */
-	if (list->by_id[id] != NULL)
-		return false;
-	info = list->by_id[id] = &list->nodes[list->n++];
-	info->id = id;
-	info->depth = list->depth;
-	info->type = plan_shape(node)->name;
-	info->relation = get_rel_name(explain_relation(node->plan, list->rtable));
-	list->depth++;
-	result = planstate_tree_walker(node, list_node, context);
-	list->depth--;
-	return result;
 }
 
 /* Returns a node's line without its figures, indented by two columns per level. */
@@ -179,24 +140,23 @@ short_line(const char *line, int depth)
  * other node is the first one with an arrow after the marker of the previous node.
  */
 static void
-read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
+read_nodes(const Observation *o, PlanNodeInfo *nodes, const Markers *markers)
 {
 	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
 	const char *own = NULL;
 	const char *text;
 	char	   *line;
 
-	ExplainPrintPlan(es, desc);
+	ExplainPrintPlan(es, o->desc);
 	text = es->str->data;
 
 	for (bool first = true; (line = explain_next_line(&text)) != NULL; first = false)
 	{
-		int			id = marked_node(line, markers);
-		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
+		int			place = marked_node(line, markers);
 
-		if (info != NULL && own != NULL)
-			info->line = short_line(own, info->depth);
-		if (info != NULL)
+		if (place >= 0 && own != NULL)
+			nodes[place].line = short_line(own, nodes[place].depth);
+		if (place >= 0)
 			own = NULL;
 		else if (own == NULL && (first || starts_with(line + strspn(line, " "), "->  ")))
 			own = line;
@@ -204,24 +164,27 @@ read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 }
 
 PlanNodeInfo *
-explain_nodes(QueryDesc *desc, int *n)
+explain_nodes(const Observation *o)
 {
-	Markers		markers = explain_set_markers(desc);
-	NodeList	list = {.rtable = desc->plannedstmt->rtable};
+	Markers		markers = explain_set_markers(o);
+	PlanNodeInfo *nodes = palloc0(sizeof(PlanNodeInfo) * o->nnodes);
 
-	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
-	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
-	(void) list_node(desc->planstate, &list);
-	read_nodes(desc, &list, &markers);
-	(void) set_marker(desc->planstate, &no_markers);
-	*n = list.n;
-	return list.nodes;
+	for (int i = 0; i < o->nnodes; i++)
+	{
+		const PlanState *node = o->nodes[i].probed.node;
+		int			parent = o->nodes[i].parent;
+
+		CHECK_FOR_INTERRUPTS();
+		nodes[i].depth = parent < 0 ? 0 : nodes[parent].depth + 1;
+		nodes[i].type = plan_shape(node)->name;
+		nodes[i].relation = get_rel_name(explain_relation(node->plan,
+														  o->desc->plannedstmt->rtable));
+	}
+	read_nodes(o, nodes, &markers);
+	set_markers(o, &no_markers);
+	return nodes;
 }
 
-/* Time in ms, divided by the number of processes that executed the node. */
-#define PER_PROCESS_MS(node, ns) ((ns) / Max((node)->processes, 1) / 1e6)
-
-/* Appends text to a list, after a separator if the list is not empty. */
 static void
 add(StringInfo list, const char *separator, const char *text)
 {
@@ -229,167 +192,134 @@ add(StringInfo list, const char *separator, const char *text)
 }
 
 char *
-explain_note(const NodeEstimate *node, bool with_processes)
+explain_note(const NodeEstimate *node)
 {
 	StringInfoData note;
 
-	if (node->kind == NODE_UNTIMED)
-		return pstrdup("not timed");
 	initStringInfo(&note);
-	if (node->processes > 1 && with_processes)
-		add(&note, ", ", psprintf("mean of %d processes", node->processes));
-	if (node->untimed_loops > 0)
+	if (node->kind == NODE_HIDDEN)
+		add(&note, ", ", "its time is part of the node above");
+	if (node->has_unobserved)
 		add(&note, ", ", "workers not timed");
-	if (node->waited_ns >= LEAST_WAIT_NS)
-		add(&note, ", ", psprintf("%.1f ms waiting for workers", node->waited_ns / 1e6));
+	if (node->processes > 1)
+		add(&note, ", ", psprintf("sum of %d processes", node->processes));
 	return note.len > 0 ? note.data : NULL;
 }
 
-void
-explain_put_node(ExplainState *es, const NodeEstimate *node)
+static double
+percent(double part, double whole)
 {
-	double		total_ms = PER_PROCESS_MS(node, node->total_ns);
-	double		total_margin_ms = PER_PROCESS_MS(node, node->total_margin_ns);
-	double		self_ms = PER_PROCESS_MS(node, node->self_ns);
-	double		self_margin_ms = PER_PROCESS_MS(node, node->self_margin_ns);
-	bool		with_percent = !isnan(node->share_percent);
-	bool text = es->format == EXPLAIN_FORMAT_TEXT;
-	char	   *note = explain_note(node, true);
+	return whole > 0 ? part / whole * 100 : 0;
+}
 
-	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
-		return;
-	if (text)
+char *
+explain_waits(const NodeEstimate *node)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < node->nwaits; i++)
+	{
+		double		share = percent(node->waits[i].ns, node->times.self_ns);
+		const char *type = pgstat_get_wait_event_type(node->waits[i].event);
+		const char *name = pgstat_get_wait_event(node->waits[i].event);
+
+		if (share >= LEAST_WAIT && type != NULL && name != NULL)
+			add(&text, ", ", psprintf("%s:%s %.0f %%", type, name, share));
+	}
+	return text.len > 0 ? text.data : NULL;
+}
+
+#define MS(ns)		((ns) / 1e6)
+
+/* Writes a time, unless it is unknown. */
+static void
+put_ms(ExplainState *es, const char *name, double ns)
+{
+	if (!isnan(ns))
+		ExplainPropertyFloat(name, "ms", MS(ns), 3, es);
+}
+
+static void
+put_times(ExplainState *es, const NodeEstimate *node)
+{
+	const NodeTimes *times = &node->times;
+	bool		with_percent = !isnan(node->share_percent);
+	char	   *note = explain_note(node);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		StringInfoData line;
 
 		initStringInfo(&line);
-		if (node->kind != NODE_UNTIMED)
+		if (isnan(times->self_ns))
 		{
-			appendStringInfo(&line, "total %.3f +/- %.3f ms, self %.3f +/- %.3f ms",
-							 total_ms, total_margin_ms, self_ms, self_margin_ms);
-			if (with_percent)
-				appendStringInfo(&line, " (%.1f +/- %.1f %%)", node->share_percent,
-								 node->share_margin_percent);
-			if (!isnan(node->total_stddev_ns))
-				appendStringInfo(&line, ", total's standard deviation %.3f ms",
-								 PER_PROCESS_MS(node, node->total_stddev_ns));
-			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
-							 node->timed, node->calls);
+			ExplainPropertyText("Clock", "not timed", es);
+			return;
 		}
+		if (isnan(node->self_margin_ns))
+			appendStringInfo(&line, "total %.3f ms, self %.3f ms", MS(times->total_ns), MS(times->self_ns));
+		else
+			appendStringInfo(&line, "total %.3f +/- %.3f ms, self %.3f +/- %.3f ms",
+							 MS(times->total_ns), MS(node->total_margin_ns),
+							 MS(times->self_ns), MS(node->self_margin_ns));
+		if (with_percent && isnan(node->share_margin_percent))
+			appendStringInfo(&line, " (%.1f %%)", node->share_percent);
+		else if (with_percent)
+			appendStringInfo(&line, " (%.1f +/- %.1f %%)", node->share_percent,
+							 node->share_margin_percent);
+		if (!isnan(node->total_stddev_ns))
+			appendStringInfo(&line, ", total's standard deviation %.3f ms", MS(node->total_stddev_ns));
+		if (times->wait_ns > 0)
+			appendStringInfo(&line, ", waits %.3f ms", MS(times->wait_ns));
+		if (times->cpu_wait_ns > 0)
+			appendStringInfo(&line, ", waiting for a CPU %.3f ms", MS(times->cpu_wait_ns));
 		if (note != NULL)
 			add(&line, "; ", note);
 		ExplainPropertyText("Clock", line.data, es);
 		return;
 	}
-	if (node->kind != NODE_UNTIMED)
-	{
-		ExplainPropertyFloat("Clock Total Time", "ms", total_ms, 3, es);
-		ExplainPropertyFloat("Clock Total Margin", "ms", total_margin_ms, 3, es);
-		if (!isnan(node->total_stddev_ns))
-			ExplainPropertyFloat("Clock Total Standard Deviation", "ms",
-								 PER_PROCESS_MS(node, node->total_stddev_ns), 3, es);
-		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
-		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
-		if (with_percent)
-		{
-			ExplainPropertyFloat("Clock Self Percent", NULL, node->share_percent, 1, es);
-			ExplainPropertyFloat("Clock Self Percent Margin", NULL, node->share_margin_percent, 1, es);
-		}
-		ExplainPropertyInteger("Clock Calls", NULL, node->calls, es);
-		ExplainPropertyInteger("Clock Timed Calls", NULL, node->timed, es);
-	}
+	put_ms(es, "Clock Total Time", times->total_ns);
+	put_ms(es, "Clock Total Margin", node->total_margin_ns);
+	put_ms(es, "Clock Total Standard Deviation", node->total_stddev_ns);
+	put_ms(es, "Clock Self Time", times->self_ns);
+	put_ms(es, "Clock Self Margin", node->self_margin_ns);
+	if (with_percent)
+		ExplainPropertyFloat("Clock Self Percent", NULL, node->share_percent, 1, es);
+	if (!isnan(node->share_margin_percent))
+		ExplainPropertyFloat("Clock Self Percent Margin", NULL, node->share_margin_percent, 1, es);
+	put_ms(es, "Clock CPU Time", times->cpu_ns);
+	put_ms(es, "Clock Wait Time", times->wait_ns);
+	put_ms(es, "Clock CPU Wait Time", times->cpu_wait_ns);
 	if (note != NULL)
 		ExplainPropertyText("Clock Note", note, es);
 }
 
-static double
-percent_of_run(const PlanEstimate *plan, double ns)
+void
+explain_put_node(ExplainState *es, const NodeEstimate *node, bool with_times)
 {
-	return plan->run_ns > 0 ? ns / plan->run_ns * 100 : 0;
+	const char *waits = percent(node->times.wait_ns, node->times.self_ns) >= MUCH_WAIT ?
+		explain_waits(node) : NULL;
+
+	if (node->loops <= 0)
+		return;
+	if (with_times)
+		put_times(es, node);
+	if (waits != NULL)
+		ExplainPropertyText("Waits", waits, es);
 }
 
 char *
-explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed)
+explain_run(const PlanEstimate *plan, const char *separator)
 {
-	/* printed values are multiples of this, so that the parts add up */
-	double		unit_ns = plan->run_ns >= WHOLE_MS_NS ? 1e6 : 1e5;
-	int			decimals = plan->run_ns >= WHOLE_MS_NS ? 0 : 1;
-	double		run_ns = rint(plan->run_ns / unit_ns) * unit_ns;
-	double		mean_ns = plan->overhead_ns;	/* mean executing time of processes */
-	double		own_ns = 0;		/* wait for the plan's own processes */
-	double		others_ns;		/* wait for other processes */
-	double		waited_ns = 0;	/* wait for workers */
-	double		executing_ns;	/* includes timing_ns */
-	double		timing_ns = 0;	/* 0 if not printed */
-	int			processes = 0;
-	int			cpus = platform_cpus_allowed();
-	bool		crowded;		/* more processes than CPUs */
-	bool		unequal;
-	bool		disturbed = percent_of_run(plan, plan->preempted_ns) >= MUCH_PREEMPTED;
-	bool		rare = plan->rare_ns >= LEAST_RARE_NS &&
-		percent_of_run(plan, plan->rare_ns) >= MUCH_PREEMPTED;
 	StringInfoData text;
 
-	if (only_disturbed && !disturbed && !rare)
-		return NULL;
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		waited_ns += plan->nodes[i].waited_ns;
-		if (plan->nodes[i].kind != NODE_UNTIMED)
-			mean_ns += plan->nodes[i].self_ns / Max(plan->nodes[i].processes, 1);
-		processes = Max(processes, plan->nodes[i].processes);
-	}
-	mean_ns = rint(mean_ns / unit_ns) * unit_ns;
-	waited_ns = rint(waited_ns / unit_ns) * unit_ns;
-	executing_ns = Max(run_ns - rint(plan->preempted_ns / unit_ns) * unit_ns - waited_ns, 0);
-	if (!only_disturbed)		/* otherwise, the line "Time" states it */
-		timing_ns = Min(rint(plan->overhead_ns / unit_ns) * unit_ns, executing_ns);
-	unequal = percent_of_run(plan, fabs(executing_ns - mean_ns)) >= MUCH_PREEMPTED;
-	crowded = processes > cpus && cpus > 0;
-	if (crowded)
-	{
-		if (!unequal)
-			executing_ns = mean_ns;
-		/* assumes that the processes never slept, and shared the CPUs equally */
-		own_ns = rint(executing_ns * (processes - cpus) / cpus / unit_ns) * unit_ns;
-	}
-	others_ns = run_ns - executing_ns - waited_ns - own_ns;
-	if (own_ns > 0 && percent_of_run(plan, others_ns) < MUCH_PREEMPTED)
-	{
-		own_ns += others_ns;
-		others_ns = 0;
-	}
 	initStringInfo(&text);
-	appendStringInfo(&text, "%.*f ms", decimals, run_ns / 1e6);
-	if (disturbed)
-	{
-		appendStringInfo(&text, ":%s%.*f ms executing", separator, decimals,
-						 (executing_ns - timing_ns) / 1e6);
-		if (crowded && !unequal)
-			appendStringInfo(&text, " (mean of %d processes)", processes);
-		else if (processes > 1)
-			appendStringInfoString(&text, " (leader)");
-		if (timing_ns > 0)
-			appendStringInfo(&text, ",%s%.*f ms timing", separator, decimals, timing_ns / 1e6);
-		if (own_ns > 0)
-			appendStringInfo(&text, ",%sabout %.*f ms waiting: %d processes on %d CPUs", separator,
-							 decimals, own_ns / 1e6, processes, cpus);
-		if (own_ns > others_ns)
-			appendStringInfo(&text, "%s(max_parallel_workers_per_gather = %d may be as fast)",
-							 separator, cpus - 1);
-		if (others_ns > 0)
-			appendStringInfo(&text, ",%s%s%.*f ms waiting: CPUs used by other processes", separator,
-							 own_ns > 0 ? "about " : "", decimals, others_ns / 1e6);
-		if (waited_ns > 0)
-			appendStringInfo(&text, ",%s%.*f ms waiting for workers",
-							 separator, decimals, waited_ns / 1e6);
-		if (processes > 1 && unequal)
-			appendStringInfo(&text, ";%sself times add up to %.*f ms (mean of processes)",
-							 separator, decimals, (mean_ns - plan->overhead_ns) / 1e6);
-	}
-	if (rare)
-		appendStringInfo(&text, ";%s%.1f ms of the run in a few long calls, or in gaps between timed calls",
-						 separator, plan->rare_ns / 1e6);
+	appendStringInfo(&text, "%.1f ms", MS(plan->run_ns));
+	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= MUCH_CPU_WAIT)
+		appendStringInfo(&text, ",%s%.1f ms waiting for a CPU%s", separator, MS(plan->cpu_wait_ns),
+						 percent(plan->throttled_ns, plan->cpu_wait_ns) >= 50 ?
+						 ": the container's limit" : "");
 	return text.data;
 }
 
@@ -402,22 +332,22 @@ static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
-	const char *disturbed = explain_run(plan, " ", true);
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "%s, %s", plan->clock, timed->method);
-	if (timed->sampling > 0)
-		appendStringInfo(&text, " %d", timed->sampling);
+	appendStringInfoString(&text, timed->method);
+	if (!isnan(plan->cpu_wait_ns))
+		appendStringInfo(&text, ", %.0f samples%s", plan->samples,
+						 plan->by_timeouts ? " by a timer, without a sampler" : "");
 	if (timed->runs > 1)
 		appendStringInfo(&text, ", runs %d", timed->runs);
-	appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
-	if (plan->preempted_ns > 0.01 * plan->run_ns)
-		appendStringInfo(&text, ", %.3f ms waiting for a CPU", plan->preempted_ns / 1e6);
+	if (plan->sampler_cpu_ns > 0)
+		appendStringInfo(&text, ", %.3f ms of CPU time of the sampler", MS(plan->sampler_cpu_ns));
+	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= 1)
+		appendStringInfo(&text, ", %.3f ms waiting for a CPU", MS(plan->cpu_wait_ns));
 	ExplainPropertyText("Time", text.data, es);
-
-	if (disturbed != NULL)
-		ExplainPropertyText("Clock Disturbed", psprintf("%s; shares exclude waits", disturbed), es);
+	if (percent(plan->outside.times.self_ns, plan->share_ns) >= MUCH_OUTSIDE)
+		ExplainPropertyFloat("Outside of the nodes", "ms", MS(plan->outside.times.self_ns), 3, es);
 }
 
 void
@@ -431,16 +361,17 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 	else
 	{
 		ExplainOpenGroup("Clock", "Clock", true, es);
-		ExplainPropertyText("Source", plan->clock, es);
 		ExplainPropertyText("Method", timed->method, es);
-		if (timed->sampling > 0)
-			ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
 		if (timed->runs > 1)
 			ExplainPropertyInteger("Runs", NULL, timed->runs, es);
-		ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
-		if (plan->run_ns > 0)
-			ExplainPropertyFloat("Preempted Percent", NULL, percent_of_run(plan, plan->preempted_ns), 1, es);
+		if (!isnan(plan->cpu_wait_ns))
+		{
+			ExplainPropertyInteger("Samples", NULL, (int64) plan->samples, es);
+			ExplainPropertyBool("By Timer", plan->by_timeouts, es);
+			put_ms(es, "Sampler CPU Time", plan->sampler_cpu_ns);
+		}
+		put_ms(es, "Time Outside of Nodes", plan->outside.times.self_ns);
+		put_ms(es, "CPU Wait Time", plan->cpu_wait_ns);
 	}
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
@@ -450,19 +381,15 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 
 /* Appends the lines of explain_put_node(), with this indentation. */
 static void
-append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat format,
+append_node(StringInfo output, const TimedPlan *timed, int place, ExplainFormat format,
 			int indent)
 {
-	const NodeEstimate *node = node_estimate(timed->estimate, id);
-	ExplainState *es;
+	ExplainState *es = new_explain_state(format);
 
-	if (node == NULL)
-		return;
-	es = new_explain_state(format);
 	es->indent = indent;
 	/* as if another key preceded, so that a comma is written first */
 	es->grouping_stack = list_make1_int(1);
-	explain_put_node(es, node);
+	explain_put_node(es, &timed->estimate->nodes[place], timed->with_times);
 	appendStringInfoString(output, es->str->data);
 	pfree(es->str->data);
 	pfree(es);
@@ -510,13 +437,14 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 }
 
 char *
-explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
+explain_output(const TimedPlan *timed, ExplainFormat format)
 {
+	QueryDesc  *desc = timed->observation->desc;
 	ExplainState *es = new_explain_state(format);
-	Markers		markers = explain_set_markers(desc);
+	Markers		markers = explain_set_markers(timed->observation);
 	char	   *result;
 
-	node_timing_show(desc, timed->estimate);
+	observe_show(timed->observation, timed->estimate);
 	es->costs = true;
 	es->timing = true;
 	es->summary = true;
@@ -534,7 +462,7 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainCloseGroup("Query", NULL, true, es);
 	ExplainEndOutput(es);
 	result = replace_markers(es->str->data, timed, format, &markers);
-	(void) set_marker(desc->planstate, &no_markers);
+	set_markers(timed->observation, &no_markers);
 	return result;
 }
 

@@ -3,22 +3,26 @@
 #define CLOCKTIMING_EXPLAIN_OUTPUT_H
 
 #include "compat.h"
-#include "core/plan_estimate.h"
+#include "explain/observation.h"
 
-/* Minimum wait, time of rare long calls, or difference that is printed, in percent of the run. */
-#define MUCH_PREEMPTED	10
+/*
+ * Minimum time waiting for a CPU, and outside of the nodes, that is printed, in percent of the
+ * run.
+ */
+#define MUCH_CPU_WAIT	10
+#define MUCH_OUTSIDE	5
 
 typedef struct PlanNodeInfo
 {
-	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
 	char	   *relation;		/* name; NULL if it scans or modifies none */
-	char	   *line;			/* its line in EXPLAIN, without costs and counts */
+	char	   *line;			/* its line in EXPLAIN, without costs and
+								 * counts */
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the nodes in EXPLAIN's order, after a run with row counts but before ExecutorEnd(). */
-extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
+/* Returns the nodes by place, after a run with row counts but before ExecutorEnd(). */
+extern PlanNodeInfo *explain_nodes(const Observation *observation);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
 extern Oid	explain_relation(const Plan *plan, const List *rtable);
@@ -26,19 +30,24 @@ extern Oid	explain_relation(const Plan *plan, const List *rtable);
 /* A timed plan and its summary. */
 typedef struct TimedPlan
 {
+	const Observation *observation;
 	const PlanEstimate *estimate;
-	const char *method;			/* sampling, full or isolate */
-	int			sampling;		/* sampling interval; 0: no sampling */
+	const char *method;			/* sampling or full */
+	bool		with_times;		/* print the times and margins of nodes */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
 	double		plain_ms;		/* duration of a plain run; NaN: unknown */
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
-extern char *explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format);
+extern char *explain_output(const TimedPlan *timed, ExplainFormat format);
 
-/* Write the lines that clocktiming adds to a node, or to the summary of EXPLAIN's output. */
-extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
+/*
+ * Write the lines that clocktiming adds to a node, or to the summary of EXPLAIN's output.  A
+ * node has a line with its waits if they are 5 % or more of its time, and with_times, one with
+ * its times.
+ */
+extern void explain_put_node(ExplainState *es, const NodeEstimate *node, bool with_times);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
@@ -49,24 +58,28 @@ extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
  */
 typedef struct Markers
 {
-	int64		base;			/* marker of node 0; 0: no markers */
-	int			nids;			/* largest plan_node_id + 1 */
+	int64		base;			/* marker of place 0; 0: no markers */
+	int			n;				/* number of nodes */
 } Markers;
 
-extern Markers explain_set_markers(QueryDesc *desc);
+extern Markers explain_set_markers(const Observation *observation);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, or NULL.  with_processes: with the number of processes. */
-extern char *explain_note(const NodeEstimate *node, bool with_processes);
+/* Returns a note about a node's figures, or NULL. */
+extern char *explain_note(const NodeEstimate *node);
 
 /*
- * Returns the duration of the run as text.  If the query waited long for a CPU, appends the times
- * of executing, of timing, and of each kind of wait.  If rare long calls took much time, appends
- * their time.  Puts the separator before each time.  With only_disturbed, executing includes
- * timing, and the function returns NULL if nothing is appended.
+ * Returns the duration of the run as text.  If the query waited long for a CPU, appends the time,
+ * after the separator.
  */
-extern char *explain_run(const PlanEstimate *plan, const char *separator, bool only_disturbed);
+extern char *explain_run(const PlanEstimate *plan, const char *separator);
+
+/*
+ * Returns a node's wait events, the longest first, each with its percentage of the node's self
+ * time; NULL if there is none of 1 % or more.
+ */
+extern char *explain_waits(const NodeEstimate *node);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */
 extern char *explain_next_line(const char **text);

@@ -1,18 +1,17 @@
-/* Times the nodes of a query's plan by one of three methods. */
+/* Times the nodes of a query's plan by one of two methods. */
 #ifndef CLOCKTIMING_EXPLAIN_QUERY_H
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
+#include "explain/observed_run.h"
 #include "explain/run_series.h"
-#include "explain/node_timing.h"
 
 typedef enum ExplainMethod
 {
-	METHOD_SAMPLING,			/* times a sample of all nodes' calls */
-	METHOD_FULL,				/* server's times minus the cost of timing */
-	METHOD_ISOLATE				/* times each node in a separate execution */
+	METHOD_SAMPLING,			/* the sampler sees which node is at work */
+	METHOD_FULL					/* server's times minus the cost of timing */
 } ExplainMethod;
 
-#define N_EXPLAIN_METHODS (METHOD_ISOLATE + 1)
+#define N_EXPLAIN_METHODS (METHOD_FULL + 1)
 
 extern const char *const explain_methods[N_EXPLAIN_METHODS];
 
@@ -21,25 +20,22 @@ typedef struct ExplainedQuery
 	/* input */
 	const PlanQuery *query;
 	ExplainMethod method;
-	NodeTimingOptions options;	/* for METHOD_SAMPLING */
 	bool		verify;			/* whether to execute plain runs, too: without
-								 * counting and timing */
+								 * instrumentation */
 	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
-	/* called before ExecutorEnd(), when "plan" below has been set */
+	/* called before ExecutorEnd(), when the output below has been set */
 	void		(*finished) (QueryDesc *desc, void *arg);
 	void	   *arg;
 
 	/* output */
+	const Observation *observation; /* nodes of the plan */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* timing cost subtracted per node; or NULL */
 	double		plain_ms;		/* duration of a plain run; NaN: unknown */
 
 	/* state of the execution */
-	SampledRun	run;
-	struct MeasuredNode *measured;	/* by plan_node_id */
-	int			nmeasured;
-	double		full_ms;		/* duration of METHOD_FULL's timed run */
+	ObservedRun run;
+	double		throttled_ns;	/* at the beginning */
 	RunSeries	series;			/* sums over several runs */
 } ExplainedQuery;
 
@@ -47,7 +43,7 @@ typedef struct ExplainedQuery
  * Executes the query as often as the method requires.  "verify" adds plain runs.  If "runs" is
  * above 1, a plain run precedes each run, and plain_ms is the mean of the plain runs.  Otherwise
  * the first execution and the last one, after "finished", are plain runs, and plain_ms is the
- * shorter duration.  METHOD_FULL always executes plain runs, before and after the timed run.
+ * shorter duration.  METHOD_FULL always executes two plain runs, before the timed run.
  */
 extern void explain_query(ExplainedQuery *explained);
 

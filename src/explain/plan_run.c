@@ -23,7 +23,7 @@ count_node_calls(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 	{
-		NodeRecord	counts = instr_end(node->instrument);
+		ServerCounts counts = instr_end(node->instrument);
 
 		*calls += counts.loops;
 		if (plan_shape(node)->output == OUTPUT_TUPLES)
@@ -39,24 +39,6 @@ plan_node_calls(QueryDesc *desc)
 
 	(void) count_node_calls(desc->planstate, &calls);
 	return calls;
-}
-
-static bool
-find_last_id(PlanState *node, void *context)
-{
-	int		   *last = context;
-
-	*last = Max(*last, node->plan->plan_node_id);
-	return planstate_tree_walker(node, find_last_id, context);
-}
-
-int
-plan_node_ids(QueryDesc *desc)
-{
-	int			last = -1;
-
-	(void) find_last_id(desc->planstate, &last);
-	return last + 1;
 }
 
 typedef struct PlanRun
@@ -99,12 +81,16 @@ run_it(void *arg)
 	compat_ExecutorRun(desc);
 	if (observer->after_run != NULL)
 		observer->after_run(desc, observer->arg);
+	if (observer->before_finish != NULL)
+		observer->before_finish(desc, observer->arg);
 	ExecutorFinish(desc);
 
 	/* skipped if not needed, because reading the clock is a system call */
 	if (!observer->whole || observer->after_finish != NULL)
 	{
 		run->ms = (reference_ns() - start) / 1e6;
+		if (observer->after_timed != NULL)
+			observer->after_timed(desc, observer->arg, run->ms);
 		if (observer->after_finish != NULL)
 			observer->after_finish(desc, observer->arg);
 		if (observer->whole)

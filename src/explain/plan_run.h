@@ -14,8 +14,11 @@ typedef struct PlanObserver
 								 * ExecutorEnd() */
 	void		(*before_run) (QueryDesc *desc, void *arg);
 	void		(*after_run) (QueryDesc *desc, void *arg);
+	void		(*before_finish) (QueryDesc *desc, void *arg);
 	void		(*after_finish) (QueryDesc *desc, void *arg);	/* excluded from the
 																 * duration */
+	void		(*after_timed) (QueryDesc *desc, void *arg, double ms); /* the same, with the
+																		 * duration so far */
 	void	   *arg;
 } PlanObserver;
 
@@ -30,8 +33,5 @@ extern const QueryDesc *plan_run_desc;
 
 /* Returns how often plan nodes were called, computed from row counts.  For after_finish(). */
 extern double plan_node_calls(QueryDesc *desc);
-
-/* Returns the largest plan_node_id of a started plan, plus 1. */
-extern int	plan_node_ids(QueryDesc *desc);
 
 #endif							/* CLOCKTIMING_PLAN_RUN_H */

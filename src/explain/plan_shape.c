@@ -1,6 +1,6 @@
 /*
  * The table of plan node types.  For types that are not in the table, the worst case is assumed:
- * the node may stop reading inputs before their end, and few calls may take most of the time.
+ * the node may stop reading inputs before their end.
  */
 #include "postgres.h"
 
@@ -30,10 +30,8 @@ static const PlanShape shapes[] = {
 	{.plan = T_CteScan, .name = "CTE Scan", .end_shows = true},
 	{.plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
 	{.plan = T_WorkTableScan, .name = "WorkTable Scan"},
-	{.plan = T_ForeignScan, .name = "Foreign Scan", .scans_relation = true, .counts_rows = true,
-	.calls_vary = true},
-	{.plan = T_CustomScan, .name = "Custom Scan", .scans_relation = true, .counts_rows = true,
-	.calls_vary = true},
+	{.plan = T_ForeignScan, .name = "Foreign Scan", .scans_relation = true},
+	{.plan = T_CustomScan, .name = "Custom Scan", .scans_relation = true},
 	{.plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
 	{.plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
 	{.plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
@@ -53,17 +51,16 @@ static const PlanShape shapes[] = {
 	{.plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
 	{.plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE, .end_shows = true},
 	{.plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
-	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
-	.calls_vary = true},
+	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE},
+	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE},
+	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE},
+	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE},
 
 	/* node types for which plan_input_reading() makes exceptions */
 	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
 	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
 	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},
-	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs = INPUT_AS_NODE},
 	{.plan = T_NestLoop, .name = "Nested Loop", .inputs = INPUT_AS_NODE},
 
 	/* may stop after the first outer call if the inner side is empty */
@@ -74,7 +71,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_Limit, .name = "Limit"},
 };
 
-static const PlanShape unknown_shape = {.plan = T_Invalid, .calls_vary = true};
+static const PlanShape unknown_shape = {.plan = T_Invalid};
 
 const PlanShape *
 plan_shape_of(const Plan *plan)
@@ -124,47 +121,11 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 	return may_stop ? INPUT_MAY_STOP : plan_shape_of(plan)->inputs;
 }
 
+/* Estimates the memory, because tuplesort_get_stats() would change EXPLAIN's output. */
 bool
-plan_calls_vary(const PlanState *node)
+plan_spills(const PlanState *sort, double rows)
 {
-	return plan_shape(node)->calls_vary ||
-		(IsA(node, AppendState) && ((const AppendState *) node)->as_nasyncplans > 0);
-}
-
-static bool
-agg_sorts(const AggState *agg)
-{
-	for (int i = 0; i < agg->numtrans; i++)
-	{
-		if (agg->pertrans[i].numSortCols > 0)
-			return true;
-	}
-	return false;
-}
-
-bool
-plan_works_between(const PlanState *node, double rows)
-{
-	const HashJoinTable table = IsA(node, HashState) ? ((const HashState *) node)->hashtable : NULL;
-
-	switch (nodeTag(node))
-	{
-		case T_SortState:
-
-			/* estimated: tuplesort_get_stats() changes EXPLAIN's output */
-			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
-		case T_HashState:
-			return table != NULL && table->nbatch > 1;
-		case T_AggState:
-			return ((const Agg *) node->plan)->aggstrategy == AGG_HASHED ||
-				((const Agg *) node->plan)->aggstrategy == AGG_MIXED ||
-				agg_sorts((const AggState *) node);
-		case T_SetOpState:
-		case T_ModifyTableState:
-			return true;
-		default:
-			return plan_calls_vary(node);
-	}
+	return rows * (sort->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 }
 
 bool
@@ -190,15 +151,6 @@ plan_is_at_end(const PlanState *node)
 			return TupIsNull(node->ps_ProjInfo != NULL ? node->ps_ProjInfo->pi_state.resultslot :
 							 ((const ScanState *) node)->ss_ScanTupleSlot);
 	}
-}
-
-bool
-plan_subplan_is_read_to_end(const SubPlanState *subplan)
-{
-	SubLinkType type = subplan->subplan->subLinkType;
-
-	return type == EXPR_SUBLINK || type == MULTIEXPR_SUBLINK || type == ARRAY_SUBLINK ||
-		type == ROWCOMPARE_SUBLINK || subplan->subplan->useHashTable;
 }
 
 static double

@@ -1,4 +1,4 @@
-/* Plan node types: names, how they read inputs, whether few calls may take most of the time. */
+/* Plan node types: names, and how they read inputs. */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
 
@@ -27,13 +27,8 @@ typedef struct PlanShape
 	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
 	InputReading inputs;		/* how it reads its inputs */
-	bool		gathers;		/* its inputs are also executed in workers */
-	bool		counts_rows;	/* its code may add to EXPLAIN's row count */
 	bool		scans_relation; /* its struct is a Scan; scanrelid may be 0 */
 	bool		end_shows;		/* its state shows if a loop has ended */
-	bool		calls_vary;		/* few calls may take most of the time: those
-								 * that begin a window partition or a group,
-								 * fetch many rows, or wait */
 } PlanShape;
 
 /* Returns the table entry of a node's type, or a default for unknown types. */
@@ -43,13 +38,8 @@ extern const PlanShape *plan_shape_of(const Plan *plan);
 /* Returns how a node reads one of its inputs.  Subplans of expressions are no inputs. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);
 
-extern bool plan_calls_vary(const PlanState *node);
-
-/*
- * Returns whether a node may itself work for long, for example on disk, between two calls of its
- * input.  The input has returned "rows" rows.  A Sort may also work for long after the last call.
- */
-extern bool plan_works_between(const PlanState *node, double rows);
+/* Returns whether a Sort of this number of rows probably uses disk. */
+extern bool plan_spills(const PlanState *sort, double rows);
 
 /*
  * plan_is_at_end() returns whether a node's latest call has returned no tuple, as shown by the
@@ -58,9 +48,6 @@ extern bool plan_works_between(const PlanState *node, double rows);
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);
-
-/* Returns whether each evaluation of an expression reads its subplan to the end.  Not for CTEs. */
-extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 
 /*
  * Returns the number of node calls that the planner expects of a plan that is executed "loops"

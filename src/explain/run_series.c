@@ -7,155 +7,190 @@
 
 #define CONFIDENCE			0.95
 
-/*
- * Statistics of a time per process, or of a share in percent, over several runs.  Margins have a
- * random part and a common part: the error of the calibrated cost of calls, the same in all runs.
- */
+/* Statistics of a time, or of a share in percent, over several runs. */
 typedef struct TimeSeries
 {
 	int			n;
-	double		mean_ns;
+	double		mean;
 	double		squares;		/* sum of squared differences from the mean */
-	double		random;			/* sum of squares of margins' random parts */
-	double		common;			/* sum of squares of margins' common parts */
+	double		margins;		/* sum of squared margins */
 } TimeSeries;
 
 typedef struct NodeSeries
 {
+	int			id;				/* plan_node_id */
 	TimeSeries	total;
 	TimeSeries	self;
-	TimeSeries	first;
 	TimeSeries	share;			/* share of the query's time, in percent */
-	int			processes;		/* maximum over runs */
-	double		waited_ns;		/* these seven: sums over runs */
-	double		calls;
-	double		timed;
+	NodeTimes	sums;			/* these: sums over runs */
+	double		first_ns;
 	double		rows;
 	double		loops;
-	double		untimed_rows;
-	double		untimed_loops;
+	double		calls;
+	int			processes;		/* maximum over runs */
+	NodeWait   *waits;
+	int			nwaits;
 } NodeSeries;
 
-/* Adds a time to the statistics. common_ns is the common part of margin_ns. */
 static void
-add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
+add_time(TimeSeries *series, double value, double margin)
 {
-	double		difference = ns - series->mean_ns;
-	double		common = Min(margin_ns * margin_ns, common_ns * common_ns);
+	double		difference = value - series->mean;
 
 	series->n++;
-	series->mean_ns += difference / series->n;
-	series->squares += difference * (ns - series->mean_ns);
-	series->common += common;
-	series->random += margin_ns * margin_ns - common;
+	series->mean += difference / series->n;
+	series->squares += difference * (value - series->mean);
+	series->margins += margin * margin;
+}
+
+static void
+add_waits(const RunSeries *series, NodeSeries *sums, const NodeEstimate *node)
+{
+	for (int i = 0; i < node->nwaits; i++)
+	{
+		int			k = 0;
+
+		while (k < sums->nwaits && sums->waits[k].event != node->waits[i].event)
+			k++;
+		if (k == sums->nwaits)
+		{
+			sums->nwaits++;
+			sums->waits = sums->waits == NULL ?
+				MemoryContextAlloc(series->context, sizeof(NodeWait)) :
+				repalloc(sums->waits, sizeof(NodeWait) * sums->nwaits);
+			sums->waits[k] = (NodeWait)
+			{
+				.event = node->waits[i].event
+			};
+		}
+		sums->waits[k].ns += node->waits[i].ns;
+	}
+}
+
+static void
+add_node(const RunSeries *series, NodeSeries *sums, const NodeEstimate *node)
+{
+	add_time(&sums->total, node->times.total_ns, node->total_margin_ns);
+	add_time(&sums->self, node->times.self_ns, node->self_margin_ns);
+	if (!isnan(node->share_percent))
+		add_time(&sums->share, node->share_percent, node->share_margin_percent);
+	sums->sums.cpu_ns += node->times.cpu_ns;
+	sums->sums.wait_ns += node->times.wait_ns;
+	sums->sums.cpu_wait_ns += node->times.cpu_wait_ns;
+	sums->first_ns += node->first_ns;
+	sums->rows += node->rows;
+	sums->loops += node->loops;
+	sums->calls += node->calls;
+	sums->processes = Max(sums->processes, node->processes);
+	add_waits(series, sums, node);
+}
+
+/*
+ * Returns the sums of a node with this plan_node_id.  Because of pruning, a run may have fewer
+ * nodes than an earlier one, but the order is the same.
+ */
+static NodeSeries *
+series_of(const RunSeries *series, int id, int *from)
+{
+	for (int i = 0; i < series->nnodes; i++)
+	{
+		NodeSeries *sums = &series->nodes[(*from + i) % series->nnodes];
+
+		if (sums->id == id)
+		{
+			*from = (*from + i + 1) % series->nnodes;
+			return sums;
+		}
+	}
+	return NULL;
 }
 
 void
 run_series_add(RunSeries *series, const PlanEstimate *plan)
 {
-	/* earlier runs may have had fewer nodes because of pruning */
-	if (plan->nids > series->nids)
-	{
-		NodeSeries *nodes = MemoryContextAllocZero(series->context,
-												   sizeof(NodeSeries) * plan->nids);
+	int			from = 0;
 
-		if (series->nodes != NULL)
-			memcpy(nodes, series->nodes, sizeof(NodeSeries) * series->nids);
-		series->nodes = nodes;
-		series->nids = plan->nids;
+	if (series->nodes == NULL)
+	{
+		series->nnodes = plan->nnodes;
+		series->nodes = MemoryContextAllocZero(series->context, sizeof(NodeSeries) * (plan->nnodes +
+																					  1));
+		for (int i = 0; i < plan->nnodes; i++)
+			series->nodes[i].id = plan->nodes[i].id;
+		series->outside = &series->nodes[plan->nnodes];
 	}
 	series->runs++;
 	series->run_ns += plan->run_ns;
-	series->root_estimate_ns += plan->root_estimate_ns;
-	series->whole_ns += plan->whole_ns;
-	series->overhead_ns += plan->overhead_ns;
-	series->preempted_ns += plan->preempted_ns;
-
+	series->share_ns += plan->share_ns;
+	series->cpu_wait_ns += plan->cpu_wait_ns;
+	series->samples += plan->samples;
+	series->sampler_cpu_ns += plan->sampler_cpu_ns;
+	series->throttled_ns += plan->throttled_ns;
+	add_node(series, series->outside, &plan->outside);
 	for (int i = 0; i < plan->nnodes; i++)
 	{
-		const NodeEstimate *node = &plan->nodes[i];
-		double		part = 1.0 / Max(node->processes, 1);
-		double		percent = 100 / (plan->base_ns * Max(node->processes, 1));
-		NodeSeries *sums;
+		NodeSeries *sums = series_of(series, plan->nodes[i].id, &from);
 
-		/* a node has the same id in all runs */
-		if (node->id < 0 || node->id >= series->nids)
-			continue;
-		sums = &series->nodes[node->id];
-		add_time(&sums->total, node->total_ns * part, node->total_margin_ns * part,
-				 node->total_cost_margin_ns * part);
-		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
-				 node->self_cost_margin_ns * part);
-		add_time(&sums->first, node->first_ns * part, 0, 0);
-		if (!isnan(node->share_percent))
-			add_time(&sums->share, node->share_percent, node->share_margin_percent,
-					 node->self_cost_margin_ns * percent);
-		sums->waited_ns += node->waited_ns;
-		sums->processes = Max(sums->processes, node->processes);
-		sums->calls += (double) node->calls;
-		sums->timed += (double) node->timed;
-		sums->rows += node->rows;
-		sums->loops += node->loops;
-		sums->untimed_rows += node->untimed_rows;
-		sums->untimed_loops += node->untimed_loops;
+		if (sums != NULL)
+			add_node(series, sums, &plan->nodes[i]);
 	}
 }
 
-/* Returns the mean of n runs, and sets *margin_ns to half the width of its confidence interval. */
+/* Returns the mean of n runs, and sets *margin to half the width of its confidence interval. */
 static double
-mean_time(TimeSeries series, int n, double *margin_ns)
+mean_time(TimeSeries series, int n, double *margin)
 {
-	double		spread;
-
 	while (series.n < n)
-		add_time(&series, 0, 0, 0);
+		add_time(&series, 0, 0);
 	if (n > 1)
 	{
-		spread = stats_t_critical(CONFIDENCE, 1 - CONFIDENCE, n - 1) *
+		double		spread = stats_t_critical(CONFIDENCE, 1 - CONFIDENCE, n - 1) *
 			sqrt(series.squares / (n - 1) / n);
-		*margin_ns = sqrt(Max(spread * spread, series.random / n / n) + series.common / n);
+
+		*margin = Max(spread, sqrt(series.margins) / n);
 	}
-	return series.mean_ns;
+	return series.mean;
+}
+
+static void
+put_node(const NodeSeries *sums, int n, NodeEstimate *node)
+{
+	node->times.total_ns = mean_time(sums->total, n, &node->total_margin_ns);
+	node->times.self_ns = mean_time(sums->self, n, &node->self_margin_ns);
+	node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
+	node->total_stddev_ns = n < 2 ? NAN : sqrt(sums->total.squares / (n - 1));
+	node->times.cpu_ns = sums->sums.cpu_ns / n;
+	node->times.wait_ns = sums->sums.wait_ns / n;
+	node->times.cpu_wait_ns = sums->sums.cpu_wait_ns / n;
+	node->first_ns = Min(sums->first_ns / n, node->times.total_ns);
+	node->rows = sums->rows / n;
+	node->loops = sums->loops / n;
+	node->calls = sums->calls / n;
+	node->processes = sums->processes;
+	node->waits = sums->waits;
+	node->nwaits = sums->nwaits;
+	for (int i = 0; i < node->nwaits; i++)
+		node->waits[i].ns /= n;
 }
 
 void
 run_series_put(const RunSeries *series, PlanEstimate *plan)
 {
 	int			n = series->runs;
+	int			from = 0;
 
 	plan->run_ns = series->run_ns / n;
-	plan->root_estimate_ns = series->root_estimate_ns / n;
-	plan->whole_ns = series->whole_ns / n;
-	plan->overhead_ns = series->overhead_ns / n;
-	plan->preempted_ns = series->preempted_ns / n;
-
+	plan->share_ns = series->share_ns / n;
+	plan->cpu_wait_ns = series->cpu_wait_ns / n;
+	plan->samples = series->samples;
+	plan->sampler_cpu_ns = series->sampler_cpu_ns;
+	plan->throttled_ns = series->throttled_ns / n;
+	put_node(series->outside, n, &plan->outside);
 	for (int i = 0; i < plan->nnodes; i++)
 	{
-		NodeEstimate *node = &plan->nodes[i];
-		const NodeSeries *sums;
-		double		processes;
-		double		ignored;
+		const NodeSeries *sums = series_of(series, plan->nodes[i].id, &from);
 
-		if (node->id < 0 || node->id >= series->nids)
-			continue;
-		sums = &series->nodes[node->id];
-		node->processes = sums->processes;
-		processes = Max(node->processes, 1);
-		node->total_ns = mean_time(sums->total, n, &node->total_margin_ns) * processes;
-		node->self_ns = mean_time(sums->self, n, &node->self_margin_ns) * processes;
-		node->total_stddev_ns = n < 2 ? NAN : processes * sqrt(sums->total.squares / (n - 1));
-		node->total_margin_ns *= processes;
-		node->self_margin_ns *= processes;
-		node->first_ns = Min(mean_time(sums->first, n, &ignored) * processes, node->total_ns);
-		node->waited_ns = sums->waited_ns / n;
-		node->calls = (int64) rint(sums->calls / n);
-		node->timed = (int64) rint(sums->timed / n);
-		node->rows = sums->rows / n;
-		node->loops = sums->loops / n;
-		node->untimed_rows = sums->untimed_rows / n;
-		node->untimed_loops = sums->untimed_loops / n;
-		node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
-		if (node->kind == NODE_UNTIMED || sums->share.n == 0)
-			node->share_percent = node->share_margin_percent = NAN;
+		if (sums != NULL)
+			put_node(sums, n, &plan->nodes[i]);
 	}
 }

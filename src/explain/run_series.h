@@ -8,27 +8,28 @@
 
 typedef struct RunSeries
 {
-	MemoryContext context;		/* context of "nodes" */
+	MemoryContext context;		/* context of the nodes */
 	int			runs;			/* number of runs added so far */
-	int			nids;			/* largest plan_node_id + 1 */
-	struct NodeSeries *nodes;	/* statistics by plan_node_id */
-	double		run_ns;			/* these five: sums over runs */
-	double		root_estimate_ns;
-	double		whole_ns;
-	double		overhead_ns;
-	double		preempted_ns;
+	int			nnodes;			/* number of nodes in the first run */
+	struct NodeSeries *nodes;	/* their statistics, by place */
+	struct NodeSeries *outside; /* statistics of the time outside of nodes */
+	double		run_ns;			/* these: sums over runs */
+	double		share_ns;
+	double		cpu_wait_ns;
+	double		samples;
+	double		sampler_cpu_ns;
+	double		throttled_ns;
 } RunSeries;
 
 extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 
 /*
  * Replaces the last run's estimates by the means of all runs.  If a run did not execute a node, the
- * node's time in that run counts as 0.
+ * node's time in that run counts as 0.  Numbers of samples and the sampler's CPU time are sums.
  *
- * The margin of a mean is the square root of random^2 + common^2.  "random" is the larger of two
- * values: Student's t times the standard error of the runs' times; and the root mean square of the
- * runs' random margins, divided by the square root of the number of runs.  "common" is the error of
- * the calibrated cost of calls, which is the same in all runs.
+ * The margin of a mean is the larger of two values: Student's t times the standard error of the
+ * runs' times; and the root mean square of the runs' margins, divided by the square root of the
+ * number of runs.
  */
 extern void run_series_put(const RunSeries *series, PlanEstimate *plan);
 

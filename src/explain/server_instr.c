@@ -29,30 +29,26 @@ server_time(double ns)
 }
 #endif
 
-static NodeRecord
+static ServerCounts
 counts_of(const NodeInstr *instr)
 {
-	return (NodeRecord)
+	return (ServerCounts)
 	{
 		.rows = instr->ntuples,
 			.loops = instr->nloops,
 			.first_ns = SERVER_TIME_NS(instr->startup),
-			.total_ns = SERVER_TIME_NS(INSTR_COMMON(instr)->total),
-			.removed =
-		{
-			instr->nfiltered1, instr->nfiltered2
-		}
+			.total_ns = SERVER_TIME_NS(INSTR_COMMON(instr)->total)
 	};
 }
 
-NodeRecord
+ServerCounts
 instr_end(NodeInstr *instr)
 {
 	InstrEndLoop(instr);
 	return counts_of(instr);
 }
 
-NodeRecord
+ServerCounts
 instr_so_far(const NodeInstr *instr)
 {
 	NodeInstr	copy = *instr;
@@ -73,49 +69,29 @@ instr_call_ns(const NodeInstr *instr)
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
-bool
-instr_of_worker(const PlanState *node, int worker, NodeRecord *counts)
+ServerCounts
+instr_of_worker(const PlanState *node, int worker)
 {
-	if (worker >= instr_nworkers(node))
-		return false;
-	*counts = counts_of(&node->worker_instrument->instrument[worker]);
-	return true;
+	return counts_of(&node->worker_instrument->instrument[worker]);
 }
 
-bool
-instr_take_off_call(NodeInstr *instr, double *ns)
+NodeInstr *
+instr_alloc(bool async)
 {
-	bool		tuple = instr->tuplecount != 0;
-
-	*ns = INSTR_TIME_GET_DOUBLE(instr->counter) * 1e9;
-	instr->tuplecount = 0;
-	return tuple;
+#if PG_VERSION_NUM >= 190000
+	return InstrAllocNode(INSTRUMENT_ROWS, async);
+#else
+	return InstrAlloc(1, INSTRUMENT_ROWS, async);
+#endif
 }
 
 void
-instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
+instr_show(NodeInstr *instr, double first_ns, double total_ns)
 {
 	/* EXPLAIN prints startup..total, so startup must not exceed total */
 	total_ns = Max(total_ns, 0);
-	instr->ntuples = rows;
-	instr->nloops = loops;
 	instr->startup = server_time(Min(Max(first_ns, 0), total_ns));
 	INSTR_COMMON(instr)->total = server_time(total_ns);
-}
-
-void
-instr_add_counts(NodeInstr *instr, double rows, double loops)
-{
-	instr->ntuples += rows;
-	instr->nloops += loops;
-	instr->startup = INSTR_COMMON(instr)->total = server_time(0);
-}
-
-void
-instr_add_removed(NodeInstr *instr, const double removed[2])
-{
-	instr->nfiltered1 += removed[0];
-	instr->nfiltered2 += removed[1];
 }
 
 void
@@ -124,10 +100,4 @@ instr_common_set_timer(Instrumentation *instr, bool need)
 	instr->need_timer = need;
 	/* if a call is being timed, discards its start */
 	INSTR_TIME_SET_ZERO(instr->starttime);
-}
-
-void
-trigger_show(TriggerInstr *instr, double total_ns)
-{
-	INSTR_COMMON(instr)->total = server_time(Max(total_ns, 0));
 }

@@ -11,6 +11,7 @@
 #include "core/reference.h"
 #include "explain/explain_output.h"
 #include "explain/explain_query.h"
+#include "explain/plan_sampler.h"
 #include "functions/args.h"
 #include "functions/row.h"
 
@@ -25,8 +26,7 @@ typedef struct Explained
 	bool		with_output;	/* "output" is set, else "nodes" */
 	ExplainFormat format;		/* of "output" */
 	char	   *output;
-	PlanNodeInfo *nodes;
-	int			nnodes;
+	PlanNodeInfo *nodes;		/* by place */
 } Explained;
 
 static void
@@ -35,18 +35,20 @@ put_output(QueryDesc *desc, void *arg)
 	Explained  *explained = arg;
 	const ExplainedQuery *query = &explained->query;
 	TimedPlan	timed = {
+		.observation = query->observation,
 		.estimate = query->plan,
 		.method = explain_methods[query->method],
-		.sampling = query->method == METHOD_SAMPLING ? query->options.sampling : 0,
+		.with_times = true,
 		.runs = query->runs,
 		.planning_ms = explained->planning_ms,
 		.plain_ms = query->plain_ms
 	};
 
+	(void) desc;
 	if (explained->with_output)
-		explained->output = explain_output(desc, &timed, explained->format);
+		explained->output = explain_output(&timed, explained->format);
 	else
-		explained->nodes = explain_nodes(desc, &explained->nnodes);
+		explained->nodes = explain_nodes(query->observation);
 }
 
 static int
@@ -72,7 +74,7 @@ static Explained *
 explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 {
 	static const char *const names[] = {
-		"query", "sampling", "method", "verify", "allow_writes", "max_overhead"
+		"query", "method", "verify", "allow_writes"
 	};
 	Explained  *explained = palloc0(sizeof(Explained));
 	ExplainedQuery *query = &explained->query;
@@ -80,27 +82,21 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 
 	for (int i = 0; i < (int) lengthof(names); i++)
 		check_not_null(fcinfo, i, names[i]);
-	check_not_null(fcinfo, 7, "runs");	/* argument 6, params, may be null */
-	query->options.sampling = sampling_check("sampling", PG_GETARG_INT32(1));
-	query->options.max_overhead = max_overhead_check("max_overhead", PG_GETARG_FLOAT8(5));
-	query->method = arg_choice(fcinfo, 2, "method", explain_methods, N_EXPLAIN_METHODS,
-							   "Methods are sampling, full and isolate.");
-	query->runs = get_runs(PG_GETARG_INT32(7), query->method);
-	query->verify = PG_GETARG_BOOL(3);
+	check_not_null(fcinfo, 5, "runs");	/* argument 4, params, may be null */
+	query->method = arg_choice(fcinfo, 1, "method", explain_methods, N_EXPLAIN_METHODS,
+							   "Methods are sampling and full.");
+	query->runs = get_runs(PG_GETARG_INT32(5), query->method);
+	query->verify = PG_GETARG_BOOL(2);
 	query->finished = put_output;
 	query->arg = explained;
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/*
-	 * Prepare before planning: the preparation may measure the cost of timing for a
-	 * millisecond, and would thereby evict a finished plan from the CPU's caches.
-	 */
-	(void) node_timing_prepare(query->options.sampling == 1, false);
+	plan_sampler_prepare(true);
 	start = reference_ns();
 	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-							  PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6),
-							  PG_GETARG_BOOL(4));
+							  PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
+							  PG_GETARG_BOOL(3));
 	explained->planning_ms = (reference_ns() - start) / 1e6;
 	explain_query(query);
 	return explained;
@@ -108,7 +104,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 
 /*
  * Returns a node's note about its share, or NULL.  A node may have taken the most time if the upper
- * limit of its share is not below the lower limit of any other node's.  Shares vary between runs.
+ * limit of its share is not below the lower limit of any other node's, and of the time outside of
+ * the nodes.  Shares vary between runs.
  */
 static const char *
 note_of_share(const PlanEstimate *plan, int runs, const NodeEstimate *node)
@@ -116,87 +113,101 @@ note_of_share(const PlanEstimate *plan, int runs, const NodeEstimate *node)
 	double		lower = 1e-4;	/* excludes nodes that were never executed */
 	int			n = 0;
 
-	for (int i = 0; i < plan->nnodes; i++)
-		lower = fmax(lower, plan->nodes[i].share_percent - plan->nodes[i].share_margin_percent);
-	for (int i = 0; i < plan->nnodes; i++)
-		n += plan->nodes[i].share_percent + plan->nodes[i].share_margin_percent >= lower;
-	if (plan->nnodes < 2 || !(node->share_percent + node->share_margin_percent >= lower))
+	for (int i = -1; i < plan->nnodes; i++)
+	{
+		const NodeEstimate *other = i < 0 ? &plan->outside : &plan->nodes[i];
+
+		lower = fmax(lower, other->share_percent - other->share_margin_percent);
+		if (isnan(other->share_margin_percent))
+			lower = fmax(lower, other->share_percent);
+	}
+	for (int i = -1; i < plan->nnodes; i++)
+	{
+		const NodeEstimate *other = i < 0 ? &plan->outside : &plan->nodes[i];
+
+		n += other->share_percent + fmax(other->share_margin_percent, 0) >= lower;
+	}
+	if (plan->nnodes < 2 || !(node->share_percent + fmax(node->share_margin_percent, 0) >= lower))
 		return NULL;
 	return n > 1 ? "may have taken the most time" :
 		runs > 1 ? "took the most time" : "took the most time in this run";
 }
 
-/*
- * Returns a node's notes, separated by commas.  Below a Gather, only the topmost node's note states
- * the number of processes.
- */
 static const char *
 note_of_row(const PlanEstimate *plan, int runs, const NodeEstimate *node)
 {
-	bool		same_as_above = node->parent >= 0 &&
-		plan->nodes[node->parent].processes == node->processes;
 	const char *share = note_of_share(plan, runs, node);
-	const char *note = explain_note(node, !same_as_above);
+	const char *note = explain_note(node);
 
 	return share == NULL ? note : note == NULL ? share : psprintf("%s, %s", share, note);
 }
 
+/* Adds the columns self_ms to total_margin_ms. */
+static void
+put_times(Row *row, const NodeEstimate *node)
+{
+	const NodeTimes *times = &node->times;
+
+	row_put_numbers(row, 4, times->self_ns / 1e6, node->self_margin_ns / 1e6, node->share_percent,
+					node->share_margin_percent, times->cpu_ns / 1e6, times->wait_ns / 1e6);
+	row_put_text(row, explain_waits(node));
+	row_put_numbers(row, 4, times->cpu_wait_ns / 1e6, times->total_ns / 1e6,
+					node->total_margin_ns / 1e6);
+}
+
+/* The row of the query has the time outside of the nodes, so that times add up to the run. */
 static void
 put_run(Row *row, const ExplainedQuery *query)
 {
 	const PlanEstimate *plan = query->plan;
+	NodeEstimate outside = plan->outside;
+	bool		sampled = query->method == METHOD_SAMPLING;
 
+	outside.times.total_ns = plan->share_ns;
+	outside.total_margin_ns = sampled ? 0 : NAN;
 	row_put(row, Int32GetDatum(0));
 	row_put_null(row);
 	row_put_text(row, "Query");
-	row_put_nulls(row, 13);
-	row_put_text(row, explain_run(plan, "\n  ", false));
-	row_put_numbers(row, 4, plan->root_estimate_ns / 1e6, plan->run_ns / 1e6, query->plain_ms,
-					plan->preempted_ns / 1e6, NAN);
+	row_put_nulls(row, 4);
+	put_times(row, &outside);
+	row_put_text(row, explain_run(plan, "\n  "));
+	row_put_numbers(row, 4, plan->run_ns / 1e6, query->plain_ms);
+	if (sampled)
+		row_put_counts(row, (int64) plan->samples);
+	else
+		row_put_null(row);
+	row_put_numbers(row, 4, sampled ? plan->sampler_cpu_ns / 1e6 : NAN, NAN);
 }
 
 Datum
 clock_explain(PG_FUNCTION_ARGS)
 {
-	static const NodeEstimate never_executed = {.parent = -1};
 	const Explained *explained = explain(fcinfo, false, EXPLAIN_FORMAT_TEXT);
 	const ExplainedQuery *query = &explained->query;
 	const PlanEstimate *plan = query->plan;
+	int			n = 0;
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
 	put_run(&row, query);
 	row_to_set(&row, fcinfo);
-	for (int i = 0; i < explained->nnodes; i++)
+	for (int i = 0; i < plan->nnodes; i++)
 	{
 		const PlanNodeInfo *info = &explained->nodes[i];
-		int			place = node_estimate_place(plan, info->id);
-
-		/* a node without an estimate counts as never executed */
-		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
-		double		ms = node->kind == NODE_UNTIMED ? NAN : 1e-6 / Max(node->processes, 1);
+		const NodeEstimate *node = &plan->nodes[i];
 
 		CHECK_FOR_INTERRUPTS();
-		row_put(&row, Int32GetDatum(i + 1));
+		row_put(&row, Int32GetDatum(++n));
 		row_put(&row, Int32GetDatum(info->depth));
 		row_put_text(&row, info->line);
 		row_put_text(&row, info->type);
 		row_put_text(&row, info->relation);
-		row_put_counts(&row, (int64) rint(node->loops + node->untimed_loops),
-					   (int64) rint(node->rows + node->untimed_rows));
-		if (node->kind == NODE_UNTIMED)
-			row_put_nulls(&row, 2);
-		else
-			row_put_counts(&row, node->calls, node->timed);
-		row_put_numbers(&row, 4, node->total_ns * ms, node->total_margin_ns * ms,
-						node->self_ns * ms, node->self_margin_ns * ms,
-						node->share_percent, node->share_margin_percent,
-						query->removed_ns == NULL ? NAN :
-						place < 0 ? 0 : query->removed_ns[place] * ms);
+		row_put_counts(&row, (int64) rint(node->loops), (int64) rint(node->rows));
+		put_times(&row, node);
 		row_put_text(&row, note_of_row(plan, query->runs, node));
 		row_put_nulls(&row, 4);
-		row_put_numbers(&row, 4, place < 0 ? NAN : node->total_stddev_ns * ms);
+		row_put_numbers(&row, 4, node->total_stddev_ns / 1e6);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;

@@ -54,10 +54,12 @@ add_worker(Running *leader, LiveImage *worker)
 
 		for (int j = 0; j < image->header.nnodes; j++)
 		{
-			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0 ||
-				live_counts(image, j)->includes_workers)
+			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0)
 				continue;
-			live_add_counts(live_counts(image, j), counts);
+			if (!live_counts(image, j)->includes_workers)
+				live_add_counts(live_counts(image, j), counts);
+			else if (image->header.sampled)
+				live_add_times(live_counts(image, j), counts);
 			leader->processes[j]++;
 			leader->share_ns[j] += worker->header.run_ns;
 		}
@@ -156,7 +158,8 @@ put_node(Row *row, const Running *running, int place)
 	row_put_text(row, state_names[counts->state]);
 	row_put_bool(row, place == image->header.innermost);
 	if (counts->loops <= 0 && counts->state != LIVE_NOT_STARTED)
-		row_put_nulls(row, 3);	/* unknown, because the node ran before counting began */
+		row_put_nulls(row, 3);	/* unknown, because the node ran before
+								 * counting began */
 	else
 	{
 		row_put_counts(row, (int64) counts->loops, (int64) counts->rows);

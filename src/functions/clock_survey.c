@@ -164,7 +164,11 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
 
 	pfree(entries);
-	/* if each reading advances, the step may be smaller than the shortest observed advance */
+
+	/*
+	 * if each reading advances, the step may be smaller than the shortest
+	 * observed advance
+	 */
 	if (always)
 		return NAN;
 

@@ -10,7 +10,7 @@
 #include "clock/platform.h"
 #include "clock/source.h"
 #include "core/reference.h"
-#include "core/timing_counter.h"
+#include "core/tsc.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_sources);
@@ -157,7 +157,6 @@ clock_platform(PG_FUNCTION_ARGS)
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
 	const char *kernel = platform_kernel_clock_source();
 	const char *note = "the operating system does not tell";
-	const char *why_not = why_not_timed_by_counter();
 
 	InitMaterializedSRF(fcinfo, 0);
 	put_fact(fcinfo, "server_version",
@@ -175,7 +174,5 @@ clock_platform(PG_FUNCTION_ARGS)
 	put_fact(fcinfo, "explain_analyze_source", clock_source_for_explain(), NULL);
 	put_fact(fcinfo, "other_timing_source", clock_source_for_other_timing(),
 			 "track_io_timing and its like");
-	put_fact(fcinfo, "clock_explain_source", why_not == NULL ? TIMING_COUNTER : "system",
-			 why_not);
 	return (Datum) 0;
 }

@@ -140,22 +140,21 @@ per(double sum, double of)
 	return of > 0 ? sum / of : NAN;
 }
 
-/* Adds a node's times; nulls if its calls were not timed, for example of asynchronous nodes. */
+/* Adds a node's times; nulls if no execution with timed nodes is known. */
 static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
 	if (!(node->total.n > 0))
 	{
-		row_put_nulls(row, 7);
+		row_put_nulls(row, 6);
 		return;
 	}
 	put_rounded(row, node->calls);
-	put_rounded(row, node->timed_calls);
 	put_ms(row, node->total.wx);
 	put_ms(row, weighted_total_margin(&node->total));
 	put_ms(row, node->self.wx);
 	put_ms(row, weighted_total_margin(&node->self));
-	row_put_double(row, per(node->share_ns, plan_times(entry)->wx) * 100, 2);
+	row_put_double(row, per(node->share_ns, entry->share_ns) * 100, 2);
 }
 
 static void

@@ -1,19 +1,18 @@
 /*
- * Selects the executions that are published in shared memory for clock_running, and installs
- * wrappers around their nodes' functions, which count all calls and time some.
+ * Selects the executions that are published in shared memory for clock_running.
+ *
+ * A timeout fires every few milliseconds.  Its handler, check_executions(), publishes the counters
+ * of the executions at work (live_publish.h).
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
- * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
- * expected to add at most clocktiming.max_overhead percent to its time.
+ * the statement was long.  It is published from its start, if counting its calls is expected to add
+ * at most clocktiming.max_overhead percent to its time.  Executions that are observed for another
+ * purpose are published, too.
  *
- * For all other executions, a timeout fires every few milliseconds.  When an execution has lasted
- * for clocktiming.live_after, the timeout's handler, check_executions(), replaces the functions of
- * its nodes by attach_now().  A signal handler may do this, because it only stores pointers, and
- * the tree of nodes that it reads does not change during ExecutorRun().  The next call of a node
- * then executes attach_now(), which installs the wrappers.
- *
- * If the server instruments an execution, as for EXPLAIN ANALYZE, no wrappers are installed.  Then
- * check_executions() publishes the server's counters.
+ * When any other execution has lasted for clocktiming.live_after, the timeout's handler replaces
+ * the functions of its nodes by attach_now().  A signal handler may do this, because it only stores
+ * pointers, and the tree of nodes that it reads does not change during ExecutorRun().  The next
+ * call of a node then executes attach_now(), which begins to publish the execution.
  */
 #include "postgres.h"
 
@@ -30,15 +29,14 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "core/reference.h"
-#include "explain/call_wrapper.h"
 #include "explain/executor_hooks.h"
 #include "explain/long_statements.h"
-#include "explain/node_timing.h"
+#include "explain/plan_shape.h"
+#include "explain/probe.h"
+#include "explain/watcher.h"
 #include "live/live_attach.h"
 #include "live/live_memory.h"
 #include "live/live_publish.h"
-#include "live/live_server.h"
 #include "stats/plan_draw.h"
 
 /* Maximum number of nested executions.  Deeper ones are not published. */
@@ -55,25 +53,19 @@
 
 /*
  * If a plan has one call for each COST_PER_CALL of its cost, counting them adds about 1 percent to
- * its time.  For rows in memory, work of this cost takes some 200 ns.  Counting a call takes 2 ns.
+ * its time.  For rows in memory, work of this cost takes some 200 ns.
  */
 #define COST_PER_CALL	0.08
 
-/*
- * Largest sampling interval of nodes whose calls take varying times; maximum overhead of timing, in
- * percent.  Both keep the cost low, because nobody looks at most of the published executions.
- */
-#define LIVE_SAMPLING	1000
-#define LIVE_OVERHEAD	0.2
+/* Time to count a call, in ns. */
+#define CALL_NS			2
 
 typedef struct RunningExecution
 {
 	QueryDesc  *desc;
-	QueryTiming *query;			/* if wrappers are installed; else NULL */
 	TimestampTz seen_at;		/* start of its duration; 0: not set */
 	bool		attached;		/* published, or must not be published */
-	ServerExecution *volatile server;	/* if the server instruments it; or
-										 * NULL */
+	LiveExecution *volatile live;	/* if it is published; else NULL */
 } RunningExecution;
 
 static bool live = false;		/* clocktiming.live */
@@ -181,22 +173,6 @@ disarm_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, disarm_node, context);
 }
 
-/* Installs wrappers.  "late": ExecutorRun() has begun. */
-static void
-attach(QueryDesc *desc, bool late)
-{
-	NodeTimingOptions options = {
-		.sampling = live_interval_ms == 0 ? 1 : LIVE_SAMPLING,
-		.only_node = -1,
-		.max_overhead = LIVE_OVERHEAD,
-		.may_stop = true,
-		.no_workers = true,
-		.late = late
-	};
-
-	query_timing_start(node_timing_attach(desc, &options));
-}
-
 static TimestampTz
 start_of(const RunningExecution *r)
 {
@@ -205,20 +181,15 @@ start_of(const RunningExecution *r)
 	return r == running ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp();
 }
 
-/* Starts to publish an execution.  "late": its nodes have been called already. */
+/* Begins to publish an execution.  "called": see live_begin(). */
 static void
-attach_execution(RunningExecution *r, bool late)
+attach_execution(RunningExecution *r, PlanState *called)
 {
-	QueryDesc  *desc = r->desc;
-
 	r->attached = true;
-	if (desc->instrument_options != 0)
-		r->server = server_begin(desc, (int) (r - running), start_of(r));
-	else
-		attach(desc, late);
+	r->live = live_begin(r->desc, (int) (r - running), start_of(r), called);
 }
 
-/* A node's function after arm_node(): installs the execution's wrappers, and calls the node. */
+/* A node's function after arm_node(): begins to publish the execution, and calls the node. */
 static TupleTableSlot *
 attach_now(PlanState *node)
 {
@@ -229,7 +200,7 @@ attach_now(PlanState *node)
 
 		if (r->desc->estate != node->state)
 			continue;
-		if (r->attached || execution_watcher == NULL)
+		if (r->attached || !live_is_on())
 		{
 			r->attached = true;
 			(void) disarm_node(r->desc->planstate, NULL);
@@ -238,7 +209,7 @@ attach_now(PlanState *node)
 		r->attached = true;
 		pg_compiler_barrier();
 		(void) disarm_node(r->desc->planstate, NULL);
-		attach_execution(r, true);
+		attach_execution(r, node);
 		elog(DEBUG1, "counters published from now on");
 		break;
 	}
@@ -263,10 +234,8 @@ check_executions(void)
 	{
 		RunningExecution *r = &running[i];
 
-		if (r->query != NULL)
-			live_remind(r->query);
-		if (r->server != NULL)
-			server_publish(r->server, false);
+		if (r->live != NULL)
+			live_publish(r->live, false);
 		if (r->attached)
 			continue;
 		if (r->seen_at == 0)
@@ -286,7 +255,11 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* makes the first call here, because it would not be safe in a signal handler */
+
+	/*
+	 * makes the first call here, because it would not be safe in a signal
+	 * handler
+	 */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
@@ -300,18 +273,13 @@ is_expected_long(const QueryDesc *desc)
 
 /* Returns the percentage by which counting an execution's calls has increased its time. */
 static double
-counting_percent(const QueryTiming *query)
+counting_percent(const LiveExecution *execution)
 {
-	double		ns = 0;
+	double		calls = 0;
 
-	for (int i = 0; i < query->nnodes; i++)
-	{
-		const NodeTiming *t = query->nodes[i];
-
-		if (t != NULL)
-			ns += (double) t->calls * (t->seen ? query->cost.counted_ns : query->cost.unseen_ns);
-	}
-	return 100 * ns / Max(query_run_ns(query), 1);
+	for (int i = 0; i < execution->image->header.nnodes; i++)
+		calls += Max((double) live_counts(execution->image, i)->calls, 0);
+	return 100 * calls * CALL_NS / Max(execution->observation->run.run_ns, 1);
 }
 
 /* Returns whether counting calls is expected to add at most clocktiming.max_overhead. */
@@ -326,33 +294,52 @@ is_cheap_to_count(const QueryDesc *desc)
 }
 
 /*
- * The part of the callback enter(), below, for an execution that is expected to be long, that the
- * server instruments, or whose ExecutorRun() is called again, as for a cursor.
+ * The part of the callback enter(), below, for an execution that is expected to be long, that is
+ * instrumented or observed, or whose ExecutorRun() is called again, as for a cursor.
  */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)
 {
-	bool		own;
-	QueryTiming *query = live_find(desc, &own);
+	LiveExecution *execution = live_find(desc);
 
-	if (query != NULL)
+	if (execution != NULL)
 	{
 		r->attached = true;
-		r->query = query;
-		if (own && desc->already_executed)
-			query_timing_resume(query, true);
+		live_resume(execution);
+		pg_compiler_barrier();
+		r->live = execution;
 	}
+	else if (observation_of(desc) != NULL)
+		attach_execution(r, NULL);
 	else if (desc->instrument_options != 0)
 	{
-		r->server = server_find(desc);
-		r->attached = r->server != NULL;
-		if (!r->attached && is_expected_long(desc))
-			attach_execution(r, false);
+		if (is_expected_long(desc))
+			attach_execution(r, NULL);
 	}
 	else if (desc->already_executed)
 		r->attached = true;
 	else if (is_cheap_to_count(desc))
-		attach_execution(r, false);
+		attach_execution(r, NULL);
+}
+
+/*
+ * The part of enter() after clocktiming.live was turned off.  Stubs of a cursor's plan must not be
+ * executed unless its observation continues, so executions are published to their end.
+ */
+static pg_noinline void
+enter_last(const QueryDesc *desc, RunningExecution *r)
+{
+	LiveExecution *execution = live_find(desc);
+
+	r->attached = true;
+	if (execution != NULL)
+	{
+		live_resume(execution);
+		pg_compiler_barrier();
+		r->live = execution;
+	}
+	else if (!live_any())
+		execution_watcher = NULL;
 }
 
 static int
@@ -367,13 +354,15 @@ enter(QueryDesc *desc)
 		return level;
 	}
 	r->desc = desc;
-	r->query = NULL;
 	r->seen_at = 0;
 	r->attached = desc->planstate == NULL;
-	r->server = NULL;
+	r->live = NULL;
 	pg_compiler_barrier();
 	nrunning = level + 1;
-	if (unlikely(is_expected_long(desc) || desc->instrument_options != 0 || desc->already_executed))
+	if (unlikely(!live))
+		enter_last(desc, r);
+	else if (unlikely(is_expected_long(desc) || desc->already_executed ||
+					  (desc->planstate != NULL && desc->planstate->instrument != NULL)))
 		enter_noted(desc, r);
 	if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
 		start_timeout();
@@ -383,57 +372,29 @@ enter(QueryDesc *desc)
 static void
 leave(QueryDesc *desc, int level, bool failed)
 {
-	bool		own;
-	QueryTiming *query;
+	LiveExecution *execution;
 
 	nrunning = level;
-	if (failed || level >= MOST_LEVELS || likely(!running[level].attached))
+	if (failed || level >= MOST_LEVELS || likely((execution = running[level].live) == NULL))
 		return;
-	if (running[level].server != NULL)
-	{
-		server_publish(running[level].server, true);
-		return;
-	}
-	query = live_find(desc, &own);
-	if (query == NULL)
-		return;
-	if (own)
-		query_timing_ran(query);
-	if (query->late)
+	live_pause(execution);
+	live_publish(execution, true);
+	if (execution->own && execution->image->header.late)
 	{
 		remember_statement(long_statements, desc,
-						   counting_percent(query) <= max_overhead_percent);
+						   counting_percent(execution) <= max_overhead_percent);
 		any_long = true;
 	}
-	if (query->publish_due != PG_UINT64_MAX)
-		live_publish(query, NULL, false);
-}
-
-static void
-attached(QueryTiming *query)
-{
-	for (int i = 0; i < Min(nrunning, MOST_LEVELS); i++)
-	{
-		if (running[i].desc == query->desc)
-		{
-			live_begin(query, i, start_of(&running[i]), true);
-			running[i].query = query;
-			return;
-		}
-	}
-	/* the execution is timed for another purpose, and enter() is called later */
-	live_begin(query, Min(nrunning, MOST_LEVELS),
-			   nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }
 
 static const ExecutionWatcher watcher = {
-	.enter = enter, .leave = leave, .attached = attached, .publish = live_publish, .ended = live_end
+	.enter = enter, .leave = leave
 };
 
 bool
 live_is_on(void)
 {
-	return execution_watcher != NULL;
+	return live && live_memory_ready();
 }
 
 void
@@ -448,7 +409,7 @@ assign_live(bool newval, void *extra)
 	(void) extra;
 	if (newval)
 		executor_hooks_take();
-	execution_watcher = newval && live_memory_ready() ? &watcher : NULL;
+	execution_watcher = (newval || live_any()) && live_memory_ready() ? &watcher : NULL;
 }
 
 static void
@@ -486,9 +447,9 @@ live_init(void)
 							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
 							 NULL, assign_late_only, NULL);
 	DefineCustomIntVariable("clocktiming.live_interval",
-							"For tests: time between two publications of a statement; with 0, every call is timed and published.",
+							"For tests: shortest time between two publications of a statement.",
 							NULL,
-							&live_interval_ms, 50, 0, 10000,
+							&live_interval_ms, 50, 1, 10000,
 							PGC_SUSET,
 							GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);

@@ -295,6 +295,12 @@ live_add_counts(LiveCounts *sum, const LiveCounts *counts)
 	sum->calls = sum->calls < 0 || counts->calls < 0 ? -1 : sum->calls + counts->calls;
 	sum->rows += counts->rows;
 	sum->loops += counts->loops;
+	live_add_times(sum, counts);
+}
+
+void
+live_add_times(LiveCounts *sum, const LiveCounts *counts)
+{
 	if (isnan(counts->total_ns))
 		return;
 	if (isnan(sum->total_ns))
@@ -362,7 +368,10 @@ is_running(const LiveImage *image)
 {
 	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
 
-	/* keeps workers, whose slots usually pass to the leader or to a later worker */
+	/*
+	 * keeps workers, whose slots usually pass to the leader or to a later
+	 * worker
+	 */
 	return image->header.leader_pid != 0 ||
 		(header->nslots > 0 && header->pid == image->header.pid &&
 		 header->since == image->header.since);

@@ -68,7 +68,9 @@ typedef struct LiveCounts
 	int			batches;		/* number of batches */
 	int			batch;			/* current batch; -1: differs by process */
 
-	bool		includes_workers;	/* includes workers that have ended */
+	bool		includes_workers;	/* rows and loops, and times unless
+									 * LiveHeader.sampled, include workers
+									 * that have ended */
 	int64		calls;			/* -1: unknown */
 	double		rows;
 	double		loops;
@@ -87,6 +89,7 @@ typedef struct LiveHeader
 	int			leader_pid;		/* leader of a parallel worker; else 0 */
 	uint32		text_hash;		/* hash of the query's text */
 	bool		late;			/* the counters began during the execution */
+	bool		sampled;		/* times are the sampler's, else the server's */
 	int			level;			/* nesting; 0: the client's statement */
 	Oid			dbid;
 	Oid			userid;			/* session user */
@@ -94,8 +97,7 @@ typedef struct LiveHeader
 	TimestampTz started_at;
 	TimestampTz since;			/* when counting began */
 	TimestampTz as_of;			/* when the counters were last published */
-	double		run_ns;			/* from "since" to "as_of", without the pauses
-								 * of a cursor */
+	double		run_ns;			/* sum of the nodes' own times; 0: unknown */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
 	int			nnodes;			/* number of nodes; 0: too many for slots */
@@ -136,6 +138,9 @@ live_counts(LiveImage *image, int place)
 
 /* Adds a node's counters in another process to a sum, and combines the states. */
 extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
+
+/* Adds only the times. */
+extern void live_add_times(LiveCounts *sum, const LiveCounts *counts);
 
 /* Returns a name of the node with this place, or NULL.  The offset is from its LiveNode. */
 extern const char *live_name(const LiveImage *image, int place, int16 offset);

@@ -6,7 +6,6 @@
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
@@ -17,76 +16,6 @@
 #include "explain/plan_shape.h"
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
-
-typedef struct FoundNode
-{
-	PlanState  *state;
-	int			parent;			/* place of the parent; -1: none */
-	int			depth;			/* number of nodes above it */
-	bool		is_init_plan;
-	bool		is_cte;
-	bool		is_expression;
-} FoundNode;
-
-typedef struct Search
-{
-	FoundNode  *found;			/* visited nodes, indexed by place */
-	int			n;				/* number of visited nodes */
-	int			size;			/* allocated elements of "found" */
-	Bitmapset  *ids;			/* plan_node_ids of the visited nodes */
-	int			parent;			/* parent of the next node to visit */
-	int			depth;			/* depth of the next node to visit */
-} Search;
-
-/* Returns the subplan in the list whose root is the node, or NULL. */
-static const SubPlan *
-subplan_of(const List *subplans, const PlanState *node)
-{
-	ListCell   *cell;
-
-	foreach(cell, subplans)
-	{
-		if (lfirst_node(SubPlanState, cell)->planstate == node)
-			return lfirst_node(SubPlanState, cell)->subplan;
-	}
-	return NULL;
-}
-
-/* Adds a node and those below it to the search, in order of place, as plan_attach.c does. */
-static bool
-find_node(PlanState *node, void *context)
-{
-	Search	   *search = context;
-	int			parent = search->parent;
-	const PlanState *above = parent < 0 ? NULL : search->found[parent].state;
-	const SubPlan *init_plan = above == NULL ? NULL : subplan_of(above->initPlan, node);
-	int			id = node->plan->plan_node_id;
-	FoundNode  *found;
-
-	/* several nodes may refer to the same subplan */
-	if (id < 0 || bms_is_member(id, search->ids))
-		return false;
-	CHECK_FOR_INTERRUPTS();
-	search->ids = bms_add_member(search->ids, id);
-	if (search->n == search->size)
-	{
-		search->size *= 2;
-		search->found = repalloc(search->found, sizeof(FoundNode) * search->size);
-	}
-	found = &search->found[search->n];
-	found->state = node;
-	found->parent = parent;
-	found->depth = search->depth;
-	found->is_init_plan = init_plan != NULL;
-	found->is_cte = init_plan != NULL && init_plan->subLinkType == CTE_SUBLINK;
-	found->is_expression = above != NULL && subplan_of(above->subPlan, node) != NULL;
-	search->parent = search->n++;
-	search->depth++;
-	(void) planstate_tree_walker(node, find_node, search);
-	search->depth--;
-	search->parent = parent;
-	return false;
-}
 
 /* Copies a name to the chunk, shortened if it does not fit.  Returns its offset; 0: no name. */
 static int16
@@ -130,14 +59,15 @@ sorting_cost(const PlanState *node)
 }
 
 static void
-describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
+describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 {
 	int			used = 0;
 
 	for (int place = 0; place < image->header.nnodes; place++)
 	{
-		const FoundNode *found = &search->found[place];
-		const Plan *plan = found->state->plan;
+		const ObservedNode *found = &o->nodes[place];
+		const PlanState *state = found->probed.node;
+		const Plan *plan = state->plan;
 		LiveChunk  *chunk = &image->chunks[place / LIVE_CHUNK];
 		LiveNode   *n = live_node(image, place);
 		LiveCounts *counts = live_counts(image, place);
@@ -149,7 +79,7 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		plan_node_type(plan, type);
 		n->id = (int16) plan->plan_node_id;
 		n->parent = (int16) found->parent;
-		n->depth = (int16) found->depth;
+		n->depth = (int16) (found->parent < 0 ? 0 : live_node(image, found->parent)->depth + 1);
 		n->tag = (int16) nodeTag(plan);
 		n->type = add_name(chunk, &used, type);
 		n->relation = add_name(chunk, &used,
@@ -158,33 +88,27 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->is_subplan = found->is_init_plan || found->is_expression;
 		n->is_cte = found->is_cte;
 		n->is_expression = found->is_expression;
-		n->spills = IsA(plan, Sort) ? plan_works_between(found->state, plan->plan_rows) :
-			IsA(plan, Agg) && (((AggState *) found->state)->hash_planned_partitions > 0 ||
-							   ((AggState *) found->state)->hash_ever_spilled);
+		n->spills = IsA(plan, Sort) ? plan_spills(state, plan->plan_rows) :
+			IsA(plan, Agg) && (((const AggState *) state)->hash_planned_partitions > 0 ||
+							   ((const AggState *) state)->hash_ever_spilled);
 		n->width = plan->plan_width;
 		n->rows = (float) plan->plan_rows;
 		n->startup_cost = (float) plan->startup_cost;
 		n->total_cost = (float) plan->total_cost;
-		n->sorting_cost = (float) sorting_cost(found->state);
+		n->sorting_cost = (float) sorting_cost(state);
 		counts->scanned = counts->first_scanned = NAN;
 		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
 	}
 }
 
 LiveImage *
-live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanState ***nodes)
+live_describe(const QueryDesc *desc, int level, TimestampTz started_at, const Observation *nodes)
 {
-	Search		search = {.size = LIVE_CHUNK, .parent = -1};
 	const char *text = desc->sourceText;
-	int			nshown;
-	LiveImage  *image;
-	LiveHeader *header;
+	int			nshown = nodes->nnodes > LIVE_NODES ? 0 : nodes->nnodes;
+	LiveImage  *image = palloc0(live_image_size(nshown));
+	LiveHeader *header = &image->header;
 
-	search.found = palloc(sizeof(FoundNode) * search.size);
-	(void) find_node(desc->planstate, &search);
-	nshown = search.n > LIVE_NODES ? 0 : search.n;
-	image = palloc0(live_image_size(nshown));
-	header = &image->header;
 	header->pid = MyProcPid;
 	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ?
 		MyProc->lockGroupLeader->pid : 0;
@@ -197,13 +121,6 @@ live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanStat
 	header->since = header->as_of = GetCurrentTimestamp();
 	header->innermost = -1;
 	header->nnodes = nshown;
-	describe_nodes(desc, &search, image);
-	if (nodes != NULL)
-	{
-		*nodes = palloc(sizeof(PlanState *) * search.n);
-		for (int i = 0; i < search.n; i++)
-			(*nodes)[i] = search.found[i].state;
-	}
-	pfree(search.found);
+	describe_nodes(desc, nodes, image);
 	return image;
 }

@@ -278,7 +278,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 	int			input = input_of(walk, place, 0);
 	int			inner;
 	double		all;
-	double		output;			/* time after the end of the input / time until then */
+	double		output;			/* time after the end of the input / time
+								 * until then */
 
 	check_stack_depth();
 	p->loops = Max(loops, loops_of(walk, place));
@@ -390,7 +391,11 @@ walk_first(ProgressWalk *walk)
 	}
 	walk_node(walk, 0, 1);
 	walk->image = now;
-	/* a share that was unknown at that time does not matter if it is known now */
+
+	/*
+	 * a share that was unknown at that time does not matter if it is known
+	 * now
+	 */
 	walk->reason = NULL;
 	for (int i = 0; i < n; i++)
 		walk->nodes[i].first_work = walk->nodes[i].work;
@@ -435,7 +440,8 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		const NodeProgress *p = &walk.nodes[i];
 		double		work = p->work - p->first_work;
 		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
-		bool		has_rate = self_ns > 0 && work > 0; /* else it has hardly begun */
+		bool		has_rate = self_ns > 0 && work > 0; /* else it has hardly
+														 * begun */
 		double		prior = has_rate ? PRIOR_WEIGHT * (1 - p->work) : 1;
 		double		ns = p->work >= 1 ? self_ns :
 			(has_rate * self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
@@ -454,7 +460,10 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
 
-	/* converts to elapsed time, which includes waits and other processes' time */
+	/*
+	 * converts to elapsed time, which includes waits and other processes'
+	 * time
+	 */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{

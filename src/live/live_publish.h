@@ -1,34 +1,73 @@
-/* Publishes executions whose nodes have wrappers, which count and time calls (call_wrapper.h). */
+/*
+ * Publishes running executions in shared memory.
+ *
+ * Rows and loops are those of the server's Instrumentation.  If the server does not instrument an
+ * execution, an Observation (explain/observation.h) is attached to it.  Times are the sampler's, or
+ * the server's if it times an execution that is not observed.
+ */
 #ifndef CLOCKTIMING_LIVE_PUBLISH_H
 #define CLOCKTIMING_LIVE_PUBLISH_H
 
 #include "datatype/timestamp.h"
 
-#include "explain/query_timing.h"
+#include "explain/observation.h"
+#include "live/live_memory.h"
 
-/* Milliseconds between two publications; 0: at each timed call, for tests. */
+/* A published execution.  Allocated in the query's memory context. */
+typedef struct LiveExecution
+{
+	QueryDesc  *desc;
+	dlist_node	link;			/* in the list of this process's executions */
+	MemoryContextCallback at_end;
+	LiveImage  *image;
+	const Observation *nodes;	/* nodes by place (live_memory.h) */
+	Observation *observation;	/* the same if it is observed, else NULL */
+	bool		own;			/* observed only in order to be published */
+	bool	   *at_work;		/* by place: the node at work, and those above */
+	double	   *total_ns;		/* these two: scratch memory of
+								 * live_put_times() */
+	double	   *variances;
+} LiveExecution;
+
+/* Shortest time between two publications, in ms. */
 extern int	live_interval_ms;
 
-/*
- * Occupies slots of live_memory.h for an execution whose wrappers are installed, and publishes its
- * plan.  "own" means that the execution is timed only in order to be published.
- */
-extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
-
-/* Callbacks of ExecutionWatcher (query_timing.h). */
-extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
-extern void live_end(QueryTiming *query);
-
-/* If a publication is due, has the next call of a node publish.  Called by a signal handler. */
-extern void live_remind(QueryTiming *query);
-
-/* Returns the published execution of this QueryDesc, or NULL.  Sets *own, see live_begin(). */
-extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
+static inline const PlanState *
+live_state_of(const LiveExecution *live, int place)
+{
+	return live->nodes->nodes[place].probed.node;
+}
 
 /*
- * Returns the share of the relation's pages that a sequential scan has read; NAN if unknown.
- * "unmapped" means that the memory shared with parallel workers may be unmapped, so it is not read.
+ * Publishes the plan of an execution.  "called": node whose call is about to begin, if
+ * ExecutorRun() has already begun; else NULL.  Returns NULL if no slot (live_memory.h) is free.
  */
-extern double share_scanned(const PlanState *node, bool unmapped);
+extern LiveExecution *live_begin(QueryDesc *desc, int level, TimestampTz started_at,
+								 PlanState *called);
+
+/* Returns the published execution of a QueryDesc, or NULL. */
+extern LiveExecution *live_find(const QueryDesc *desc);
+
+/* Returns whether this process has published executions that have not ended. */
+extern bool live_any(void);
+
+/* Continue and interrupt the observation, unless it has another owner.  live_begin() begins it. */
+extern void live_resume(LiveExecution *live);
+extern void live_pause(LiveExecution *live);
+
+/*
+ * Publishes the counters, unless the previous publication was less than clocktiming.live_interval
+ * ago and "always" is false.  A signal handler may call it during ExecutorRun().
+ */
+extern void live_publish(LiveExecution *live, bool always);
+
+/* Parts of a publication, in this order: set at_work and LiveHeader.innermost; ... */
+extern void live_put_work(LiveExecution *live);
+
+/* ... the states and, if a first call is in progress, the loops; ... */
+extern void live_put_states(LiveExecution *live);
+
+/* ... and the times and LiveHeader.run_ns.  "unknown": no node has times yet. */
+extern void live_put_times(LiveExecution *live, bool unknown);
 
 #endif							/* CLOCKTIMING_LIVE_PUBLISH_H */

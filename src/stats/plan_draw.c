@@ -55,11 +55,11 @@
 /* Cost in ns of a skipped execution, measured by bench/turns.  It reduces the allowed overhead. */
 #define SKIPPED_NS	60
 
+/* Approximate cost in ns of counting a call of a node (bench/instructions). */
+#define CALL_NS			2
+
 /* Fraction of the allowed overhead that is always left for timing. */
 #define LEAST_PART		0.1
-
-/* Fraction of clocktiming.max_overhead that timing may add within a timed execution. */
-#define PART_WITHIN		0.5
 
 #define REMEMBERED		8		/* length of a running mean, in executions */
 
@@ -311,20 +311,20 @@ finished(TimedExecution *execution)
 	const ExecutionDraw *drawn = &execution->drawn;
 	DrawSlot   *slot = slot_of(drawn->class);
 	DrawHistory *history = history_of(slot);
-	double		run_ns = plan != NULL ? plan->whole_ns + plan->preempted_ns : execution->run_ns;
+	double		run_ns = plan != NULL ? plan->run_ns : execution->run_ns;
 	double		cost_ns;
 
 	if (slot->key != drawn->class)
 		look_up(slot, drawn->class);
-	if (drawn->nodes)
-		plan_store_add(execution->desc, &key, plan, drawn->weight);
+	if (plan != NULL)
+		plan_store_add(execution->run.observation, &key, plan, drawn->weight);
 	else
 		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
 	cost_ns = AFTER_EFFECT *
 		(drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
-	if (plan != NULL)
-		cost_ns += plan->overhead_ns;
+	for (int i = 0; plan != NULL && i < plan->nnodes; i++)
+		cost_ns += plan->nodes[i].calls * CALL_NS;
 	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
 		spent_ns += cost_ns;
 	remember(&history->run, run_ns);
@@ -350,7 +350,7 @@ failed(TimedExecution *execution)
 	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
 }
 
-static ExecutionSampler sampler = {
+static const ExecutionSampler sampler = {
 	.passes = passes, .draw = draw, .finished = finished, .failed = failed
 };
 
@@ -387,13 +387,6 @@ assign_track(bool newval, void *extra)
 	execution_sampler = newval && classes != NULL ? &sampler : NULL;
 }
 
-static void
-assign_max_overhead(double newval, void *extra)
-{
-	(void) extra;
-	sampler.max_overhead = newval * PART_WITHIN;
-}
-
 void
 plan_draw_init(void)
 {
@@ -406,7 +399,7 @@ plan_draw_init(void)
 							 gettext_noop("Maximum overhead of the statistics of plans, in percent of the elapsed time."),
 							 gettext_noop("If timing every execution would add more, a random sample is timed. If counting a statement's rows would add more, clock_running does not show it from its start."),
 							 &max_overhead_percent, 1, 0.01, 100,
-							 PGC_SUSET, 0, NULL, assign_max_overhead, NULL);
+							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("clocktiming.track_everything",
 							 "For tests: times every execution, regardless of the overhead.",
 							 NULL,

@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "core/stats.h"
 #include "explain/explain_output.h"
-#include "explain/node_timing.h"
+#include "explain/observation.h"
 #include "stats/plan_store.h"
 #include "stats/store_entries.h"
 
@@ -39,8 +39,10 @@ plan_store_planid(const PlannedStmt *plan)
 
 typedef struct Execution
 {
-	const PlanEstimate *estimate;	/* NULL: only timed as a whole, or failed */
+	const Observation *observation; /* NULL: only timed as a whole, or failed */
+	const PlanEstimate *estimate;	/* its result; or NULL */
 	const PlanTree *tree;		/* NULL if "estimate" is NULL */
+	const int  *places;			/* places of its nodes in "observation" */
 	bool		failed;
 	double		ns;				/* duration; 0 if it failed */
 	double		weight;
@@ -93,31 +95,40 @@ plain_factor(const PlanEntry *entry)
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
-	/* the node's time is unknown, so 0 must not be added */
-	if (node != NULL && node->kind == NODE_UNTIMED)
-		return;
 	if (node == NULL || node->loops <= 0)
 	{
 		weighted_add(&slot->total, w, 0, 0);
 		weighted_add(&slot->self, w, 0, 0);
 		return;
 	}
-	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
+	if (!isfinite(node->times.total_ns) || !isfinite(node->times.self_ns))
 		return;
-	weighted_add(&slot->total, w, factor * node->total_ns,
+	weighted_add(&slot->total, w, factor * node->times.total_ns,
 				 variance_of(factor * node->total_margin_ns));
-	weighted_add(&slot->self, w, factor * node->self_ns,
+	weighted_add(&slot->self, w, factor * node->times.self_ns,
 				 variance_of(factor * node->self_margin_ns));
-	slot->share_ns += w * factor * node->self_ns / Max(node->processes, 1);
-	slot->calls += w * (double) node->calls;
-	slot->timed_calls += w * (double) node->timed;
+	slot->share_ns += w * factor * node->times.self_ns;
+	slot->calls += w * node->calls;
+}
+
+/*
+ * Returns the place of a node of the plan in an observation, or -1.  The nodes of both are in the
+ * same order, but for subplans, and an observation lacks pruned nodes.
+ */
+static int
+place_of(const Observation *o, const Plan *plan)
+{
+	for (int i = 0; i < o->nnodes; i++)
+	{
+		if (o->nodes[i].probed.node->plan == plan)
+			return i;
+	}
+	return -1;
 }
 
 static void
-add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double plain)
+add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execution, double plain)
 {
-	const PlanEstimate *estimate = execution->estimate;
-	int			place = node_estimate_place(estimate, plan->plan_node_id);
 	double		w = execution->weight;
 	const NodeEstimate *node;
 	double		factor;
@@ -127,11 +138,10 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 		return;
 	slot->w += w;
 	slot->estimated_rows += w * plan->plan_rows;
-	node = place >= 0 ? &estimate->nodes[place] : NULL;
+	node = place >= 0 ? &execution->estimate->nodes[place] : NULL;
 	add_times(slot, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
-	/* like the times, rows and loops are those of the timed processes */
 	slot->rows += w * node->rows;
 	slot->loops += w * node->loops;
 	slot->begun += w;
@@ -159,7 +169,10 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	int			i = 0;
 
 	if (execution->estimate != NULL)
+	{
 		add_to_sums(entry, &entry->with_nodes, execution);
+		entry->share_ns += execution->weight * plain_factor(entry) * execution->estimate->share_ns;
+	}
 	if (execution->estimate == NULL || execution->weight <= 1)
 		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
 	if (execution->tree == NULL)
@@ -167,7 +180,11 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	plain = plain_factor(entry);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
-		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
+	{
+		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i].plan, execution->places[i],
+					execution, plain);
+		i++;
+	}
 }
 
 /*
@@ -197,17 +214,13 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 static int
 subplan_parent(const Execution *execution, int i)
 {
-	const PlanEstimate *estimate = execution->estimate;
-	const PlanTree *tree = execution->tree;
-	int			place = node_estimate_place(estimate, tree->nodes[i].plan->plan_node_id);
+	int			place = execution->places[i];
+	int			parent = place < 0 ? -1 : execution->observation->nodes[place].parent;
 
-	if (place < 0 || estimate->nodes[place].parent < 0)
-		return -1;
 	/* the parent comes before the subplan in the tree */
-	for (int k = 0; k < i; k++)
+	for (int k = 0; k < i && parent >= 0; k++)
 	{
-		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) ==
-			estimate->nodes[place].parent)
+		if (execution->places[k] == parent)
 			return k;
 	}
 	return -1;
@@ -336,19 +349,24 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 }
 
 void
-plan_store_add(QueryDesc *desc, const PlanKey *key, const PlanEstimate *estimate, double weight)
+plan_store_add(const Observation *observation, const PlanKey *key, const PlanEstimate *estimate,
+			   double weight)
 {
+	const PlannedStmt *plan = observation->desc->plannedstmt;
 	PlanTree	tree;
+	int			places[PLAN_TREE_MAX];
 	Execution	execution = {
-		.estimate = estimate, .tree = &tree, .ns = estimate->whole_ns + estimate->preempted_ns,
-		.weight = weight, .now = GetCurrentTimestamp()
+		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
+		.ns = estimate->run_ns, .weight = weight, .now = GetCurrentTimestamp()
 	};
 
 	if (!plan_store_ready() || estimate->nnodes == 0)
 		return;
-	plan_tree(desc->plannedstmt, &tree);
+	plan_tree(plan, &tree);
+	for (int i = 0; i < tree.nkept; i++)
+		places[i] = place_of(observation, tree.nodes[i].plan);
 	if (tree.n > 0)
-		add(key, &execution, desc->plannedstmt->rtable);
+		add(key, &execution, plan->rtable);
 }
 
 void

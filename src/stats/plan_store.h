@@ -5,9 +5,7 @@
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
 
-#include "executor/execdesc.h"
-
-#include "core/plan_estimate.h"
+#include "explain/observation.h"
 #include "stats/plan_tree.h"
 
 /* Returns PlannedStmt.planId of PostgreSQL 18 if it is set, else a hash of the plan tree. */
@@ -17,7 +15,7 @@ extern uint64 plan_store_planid(const PlannedStmt *plan);
 extern bool plan_store_ready(void);
 
 /* Called between ExecutorFinish() and ExecutorEnd(): adds an execution whose nodes were timed. */
-extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
+extern void plan_store_add(const Observation *observation, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
 /*

@@ -37,13 +37,12 @@ typedef struct NodeSlot
 	NameData	index;			/* empty: none */
 	WeightedSums total;			/* ns, sum over processes */
 	WeightedSums self;			/* ns, without children */
-	double		share_ns;		/* ns, self time per process */
+	double		share_ns;		/* ns, weighted sum of self times */
 	double		w;				/* sum of weights, also if the node was pruned */
 	double		estimated_rows; /* planner's rows per loop */
 	double		rows;			/* rows in processes that timed the node */
 	double		loops;
 	double		calls;
-	double		timed_calls;
 	double		begun;			/* sum of weights of runs that executed it */
 	double		log_factor;		/* sum of logarithms of row misestimates */
 	double		worst_factor;	/* largest row misestimate, a ratio; 0: none */
@@ -61,6 +60,8 @@ typedef struct PlanEntry
 	WeightedSums whole;			/* ns; timed as a whole, or with weight 1 */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
+	double		share_ns;		/* ns; weighted sum of the self times of all
+								 * nodes and of the time outside of them */
 	double		value;			/* total time, reduced at each eviction */
 } PlanEntry;
 

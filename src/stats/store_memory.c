@@ -25,7 +25,7 @@
 #define STORE_MAGIC		0x43544d47
 
 /* Version of the file's layout.  Increase it when the meaning of a structure changes. */
-#define STORE_LAYOUT	3
+#define STORE_LAYOUT	4
 
 typedef struct StoreHeader
 {
@@ -83,7 +83,10 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/* a process that was killed while holding the lock may have left an incomplete change */
+	/*
+	 * a process that was killed while holding the lock may have left an
+	 * incomplete change
+	 */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);

@@ -143,7 +143,10 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/* replaces non-ASCII bytes: a conversion could fail, and the query would return no row */
+	/*
+	 * replaces non-ASCII bytes: a conversion could fail, and the query would
+	 * return no row
+	 */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)

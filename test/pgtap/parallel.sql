@@ -1,6 +1,6 @@
--- Parallel plans: estimates for the leader do not include counts of workers.
+-- Parallel plans: times are sums over all processes, and each process has its own.
 BEGIN;
-SELECT plan(18);
+SELECT plan(17);
 
 CREATE TABLE many AS SELECT i FROM generate_series(1, 1000000) AS i;
 ANALYZE many;
@@ -27,7 +27,7 @@ BEGIN
 END;
 $$;
 
--- No node takes longer per process than the run, however many rows the workers have removed.
+-- No node takes longer than all processes together.
 CREATE FUNCTION leader_test(plan text, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     explained record;
@@ -38,8 +38,8 @@ BEGIN
            max(total_ms) FILTER (WHERE relation = 'many') AS scan_ms
     INTO explained FROM clock_explain(format(query, pg_backend_pid()));
     RETURN NEXT is(explained.nodes, plan, 'nodes of ' || query);
-    RETURN NEXT cmp_ok(explained.scan_ms, '<', 1.5 * explained.run_ms,
-        'the scan takes no longer than the run of ' || query);
+    RETURN NEXT cmp_ok(explained.scan_ms, '<', 3.1 * explained.run_ms,
+        'the scan takes no longer than three times the run of ' || query);
 END;
 $$;
 \set filter 'WHERE CASE WHEN process_id() = %s THEN slow(i) ELSE hashint4(i) %% 3 = 0 END'
@@ -55,30 +55,30 @@ CREATE FUNCTION removed(explained json) RETURNS integer LANGUAGE sql AS $$
         10)::integer
     FROM json_extract_path(explained, '0', 'Plan', 'Plans', '0') AS scan;
 $$;
-SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', s)::json), 66667,
-          format('removed rows of workers are counted once, one call in %s timed', s))
-FROM unnest('{1,64}'::integer[]) AS s;
+SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0')::json), 66667,
+          'removed rows of workers are counted once');
 SELECT is(removed(clock_explain_json('SELECT i FROM many WHERE i % 3 = 0', method => 'full')::json),
     66667,
           'removed rows of workers are counted once, method full');
--- Gather's self time excludes the leader's wait for its workers, and shares add up without it.
+-- Gather's self time is the leader's wait for its workers. Shares add up to 100 %.
 SET LOCAL parallel_leader_participation = off;
 CREATE TEMP TABLE waits AS
     SELECT runs, e.*
     FROM unnest(ARRAY[1, 3]) AS runs,
          clock_explain('SELECT count(*) FROM many WHERE CASE WHEN i % 50000 = 0 '
              'THEN pg_sleep(0.01) IS NOT NULL END', runs => runs) AS e;
-SELECT is(string_agg(node_type, ' ' ORDER BY node), 'Aggregate Gather Aggregate Seq Scan', runs
+SELECT is(string_agg(node_type, ' ' ORDER BY node) FILTER (WHERE node > 0),
+    'Aggregate Gather Aggregate Seq Scan', runs
     || ' runs: nodes of the plan')
 FROM waits GROUP BY runs ORDER BY runs;
-SELECT ok(self_ms < total_ms / 5 AND note ~ '^[0-9.]+ ms waiting for workers', runs
-    || ' runs: the self time of Gather excludes its wait: ' || waits)
+SELECT ok(wait_ms > self_ms * 0.8 AND waits ~ 'IPC:ExecuteGather', runs
+    || ' runs: Gather waits for its workers: ' || waits)
 FROM waits WHERE node_type = 'Gather' ORDER BY runs;
-SELECT ok(sum(share_percent) < 100.5 AND sum(share_percent) FILTER (WHERE node_type = 'Seq Scan') >
-    70, runs || ' runs: shares add up without the wait: ' || array_agg(share_percent)::text)
+SELECT ok(abs(sum(share_percent) - 100) < 0.1 AND max(share_percent) <= 100, runs
+    || ' runs: shares add up: ' || array_agg(share_percent)::text)
 FROM waits GROUP BY runs ORDER BY runs;
-SELECT ok(note ~ '^(took|may have taken) the most time', runs
-    || ' runs: the scan took the most time: ' || waits)
+SELECT ok(waits ~ '^Timeout:PgSleep' AND note ~ 'sum of \d processes', runs
+    || ' runs: the scan waits: ' || waits)
 FROM waits WHERE node_type = 'Seq Scan' ORDER BY runs;
 RESET parallel_leader_participation;
 

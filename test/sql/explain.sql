@@ -23,27 +23,25 @@ FROM (SELECT unnest(proargnames) AS attname, unnest(proallargtypes) AS atttypid,
 WHERE mode <> 'i' ORDER BY n;
 
 -- one row per node, in EXPLAIN's order
-CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling',
-    sampling integer DEFAULT 64, writes boolean DEFAULT false)
+CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', writes boolean DEFAULT
+    false)
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint,
-    "rows" bigint,
-               calls bigint, note text, others text) LANGUAGE sql AS $$
+    "rows" bigint, note text, others text) LANGUAGE sql AS $$
     -- "others" names the other columns whose values are not NULL and have the right sign
-    SELECT node, depth, line, node_type, relation, loops, rows, calls,
-        nullif(regexp_replace(regexp_replace(regexp_replace(note, '( \(leader\))?[:;]\n.*$', ''),
-        '[-+]?[0-9.]+ ms', 'N ms'), '^[a-z ]+ the most time[^,]*(, )?', ''), ''),
-           concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
-                     CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
-                     -- the method isolate may return negative self times
-                     CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0
-                         THEN 'self' END,
-                     CASE WHEN share_percent BETWEEN 0 AND 100 AND share_margin_percent >= 0
-                         OR method = 'isolate' AND node > 0 THEN 'share' END,
-                     CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
-                     CASE WHEN estimate_ms > 0 THEN 'estimate' END,
+    SELECT node, depth, line, node_type, relation, loops, rows,
+        nullif(regexp_replace(regexp_replace(regexp_replace(note, ',\n.*$', ''),
+        '[0-9.]+ ms', 'N ms'), '^[a-z ]+ the most time[^,]*(, )?', ''), ''),
+           concat_ws(' ', CASE WHEN total_ms >= 0 THEN 'total' END,
+                     CASE WHEN total_margin_ms >= 0 THEN 'margin' END,
+                     CASE WHEN self_ms >= 0 THEN 'self' END,
+                     CASE WHEN self_margin_ms >= 0 THEN 'margin' END,
+                     CASE WHEN share_percent BETWEEN 0 AND 100 THEN 'share' END,
+                     CASE WHEN share_margin_percent >= 0 THEN 'margin' END,
+                     CASE WHEN cpu_ms >= 0 AND wait_ms >= 0 AND cpu_wait_ms >= 0 THEN 'parts' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,
-                     CASE WHEN plain_ms > 0 THEN 'plain' END)
-    FROM clock_explain(query, sampling, method, allow_writes => writes) $$;
+                     CASE WHEN plain_ms > 0 THEN 'plain' END,
+                     CASE WHEN samples >= 0 AND sampler_ms >= 0 THEN 'samples' END)
+    FROM clock_explain(query, method, allow_writes => writes) $$;
 
 \pset format unaligned
 SELECT * FROM
@@ -52,11 +50,8 @@ SELECT * FROM
 SELECT * FROM
     pg_temp.rows('SELECT DISTINCT k FROM explain_a JOIN explain_b USING (k) '
     'WHERE explain_b.i <= 10 ORDER BY k', 'full');
-SELECT * FROM
-    pg_temp.rows('SELECT DISTINCT k FROM explain_a JOIN explain_b USING (k) '
-    'WHERE explain_b.i <= 10 ORDER BY k', 'isolate');
-SELECT * FROM pg_temp.rows('SELECT * FROM explain_a LIMIT 7', 'Sampling', 1);
-SELECT * FROM pg_temp.rows('TABLE explain_b', 'FULL', 1000000);
+SELECT * FROM pg_temp.rows('SELECT * FROM explain_a LIMIT 7', 'Sampling');
+SELECT * FROM pg_temp.rows('TABLE explain_b', 'FULL');
 SELECT * FROM
     pg_temp.rows('SELECT i FROM explain_a WHERE i < 4 UNION ALL SELECT i FROM explain_b '
     'WHERE i < 3');
@@ -70,7 +65,7 @@ SELECT * FROM
 SELECT * FROM
     pg_temp.rows('SELECT count(*) FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b '
     'JOIN explain_a AS a ON a.k = b.k');
-SELECT loops, rows, calls, timed_calls, total_ms, self_ms, share_percent
+SELECT loops, rows, total_ms, self_ms, share_percent
 FROM clock_explain('SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM explain_b AS b '
     'WHERE b.k = a.i) END FROM explain_a AS a')
 WHERE node > 1;
@@ -89,8 +84,6 @@ DROP TABLE "explain -> c";
 -- plain_ms, with verify => true
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1 WHERE false', verify => true);
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'full', verify => true);
-SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'isolate',
-    verify => true);
 
 -- text in EXPLAIN's format, in which N replaces each figure
 CREATE FUNCTION pg_temp.lines(query text, method text DEFAULT 'sampling',
@@ -100,24 +93,21 @@ DECLARE
 BEGIN
     FOR line IN SELECT * FROM clock_explain_text(query, method => lines.method,
         verify => lines.verify) LOOP
-        CONTINUE WHEN line ~ '^Clock Disturbed: ';
+        CONTINUE WHEN line ~ '^Outside of the nodes: |^ *Waits: ';
         -- rows are written with decimals since PostgreSQL 18
         line := regexp_replace(line, '(actual [^)]* rows=\d+)\.\d\d', '\1');
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
-        line := regexp_replace(line, 'Time: .*, (sampling|full|isolate)', 'Time: CLOCK, \1');
-        line := regexp_replace(line, ', [0-9.]+ ms waiting for a CPU$', '');
+        line := regexp_replace(line, ', \d+ samples.*', ', N samples');
+        line := regexp_replace(line, ', (waits|waiting for a CPU) [0-9.]+ ms', '', 'g');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))',
             'N', 'g');
-        line := regexp_replace(line, '\d+ of (\d+) calls', 'N of \1 calls');
         RETURN NEXT line;
     END LOOP;
 END $$;
 \pset tuples_only on
 SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k');
 SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k', 'full', true);
-SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k', 'isolate',
-    true);
 SELECT pg_temp.lines('SELECT * FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b '
     'JOIN explain_a AS a ON a.k = b.k');
 \pset tuples_only off
@@ -136,9 +126,8 @@ BEGIN
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C")
             FROM jsonb_object_keys(plan) AS k
-            -- (on a disturbed machine there is a note, and there may be no share)
-            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock '
-                'Note|Clock Self Percent|Clock Self Percent Margin)$';
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Note|'
+                   'Waits)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
         END LOOP;
@@ -149,12 +138,11 @@ SELECT k.* FROM clock_explain_json('SELECT count(*) FROM explain_a') AS j, pg_te
 SELECT k.* FROM clock_explain_json('SELECT count(*) FROM explain_a', method => 'full',
     verify => true) AS j, pg_temp.keys(j::jsonb) AS k
 WHERE k.path_ = '[].Clock';
-SELECT j -> 0 -> 'Clock' ->> 'Method' AS method, j -> 0 -> 'Clock' ->> 'Sampling' AS sampling,
+SELECT j -> 0 -> 'Clock' ->> 'Method' AS method,
        j -> 0 -> 'Plan' ->> 'Node Type' AS node_type,
            (j -> 0 -> 'Plan' ->> 'Actual Rows')::numeric::integer AS rows,
-       j -> 0 -> 'Plan' ->> 'Actual Loops' AS loops, j -> 0 -> 'Plan' ->> 'Clock Calls' AS calls,
-       j -> 0 -> 'Plan' ->> 'Clock Timed Calls' AS timed
-FROM clock_explain_json('TABLE explain_b', 1) AS j;
+       j -> 0 -> 'Plan' ->> 'Actual Loops' AS loops
+FROM clock_explain_json('TABLE explain_b') AS j;
 
 -- errors
 \getenv inputdir PG_ABS_SRCDIR
@@ -165,17 +153,9 @@ SELECT f, a, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock
     AS f,
     unnest(ARRAY['NULL', $$'SELECT 1', NULL$$, $$'SELECT 1', method => NULL$$,
         $$'SELECT 1', verify => NULL$$,
-        $$'SELECT 1', allow_writes => NULL$$, $$'SELECT 1', max_overhead => NULL$$]) AS a,
+        $$'SELECT 1', allow_writes => NULL$$, $$'SELECT 1', runs => NULL$$]) AS a,
     pg_temp.try(format('SELECT count(*) FROM %s(%s)', f, a)) AS t;
-SELECT f, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
-    unnest(ARRAY[0, -1, 1000001, 1, 1000000]) AS n,
-    pg_temp.try(format($$SELECT count(*) FROM %s('SELECT 1', %s)$$, f, n)) AS t;
-SELECT f, n, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json'])
-    AS f,
-    unnest(ARRAY['NaN', '-Infinity', '-1', '0', '100.001', 'Infinity', '1e-300', '0.1', '100'])
-        AS n,
-    pg_temp.try(format($$SELECT count(*) FROM %s('SELECT 1', max_overhead => %L)$$, f, n)) AS t;
-SELECT m, t.* FROM unnest(ARRAY['', 'sample', 'sampling ', 'Isolate']) AS m,
+SELECT m, t.* FROM unnest(ARRAY['', 'sample', 'sampling ', 'isolate']) AS m,
     pg_temp.try(format($$SELECT count(*) FROM clock_explain('SELECT 1', method => %L)$$, m)) AS t;
 SELECT q, t.* FROM unnest(ARRAY[
     '', ';', '-- nothing', 'SELECT 1; SELECT 2', 'SELECT 1;',
@@ -190,7 +170,7 @@ SELECT q, t.* FROM unnest(ARRAY[
     'SELECT 1 / 0', 'SELECT 1 / (i - 500) FROM explain_a'
 ]) AS q, pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
 -- an error in the last row of the query, with each method
-SELECT m, t.* FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+SELECT m, t.* FROM unnest(ARRAY['sampling', 'full']) AS m,
     pg_temp.try(format($$SELECT count(*) FROM
         clock_explain_text('SELECT 1 / (i - 1000) FROM explain_a', method => %L)$$, m)) AS t;
 -- writes are refused without allow_writes
@@ -214,7 +194,7 @@ SELECT q, t.* FROM unnest(ARRAY[
     'SELECT explain_write()', 'SELECT explain_write() FROM explain_b',
         'SELECT explain_settings(), explain_write()',
     $$SELECT nextval('explain_seq')$$
-]) AS q, unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+]) AS q, unnest(ARRAY['sampling', 'full']) AS m,
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, method => %L)', q, m)) AS t
 WHERE m = 'sampling' OR q = 'SELECT explain_write()' ORDER BY q COLLATE "C", m, said COLLATE "C";
 SELECT count(*) FROM explain_b;
@@ -248,10 +228,9 @@ SELECT q, t.* FROM explain_refused,
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t ORDER BY q COLLATE "C",
         said COLLATE "C";
 SELECT q, count(*) FROM explain_refused, unnest(ARRAY['clock_explain(%L, method => ''full'')',
-    'clock_explain(%L, method => ''isolate'')',
         'clock_explain_text(%L)', 'clock_explain_json(%L)', 'clock_query_overhead(%L, 0.01)']) AS f,
     pg_temp.try(format('SELECT count(*) FROM ' || f, q)) AS t
-GROUP BY q HAVING count(*) FILTER (WHERE t.state = '25006' AND t.said ~ '^cannot') <> 5;
+GROUP BY q HAVING count(*) FILTER (WHERE t.state = '25006' AND t.said ~ '^cannot') <> 4;
 SELECT count(*) FROM clock_explain('SELECT txid_current()');
 SELECT count(*) FROM clock_explain('SELECT count(pg_current_xact_id()) FROM explain_b',
     method => 'full');
@@ -306,7 +285,7 @@ SELECT count(*) FROM clock_explain('SELECT 1 / (i - 500) FROM explain_a');
 ROLLBACK TO s;
 SELECT count(*) FROM clock_explain('SELECT i - 500 FROM explain_a');
 INSERT INTO explain_b VALUES (0, 0);
-SHOW clocktiming.worker_timing;
+SHOW clocktiming.worker_observation;
 ROLLBACK;
 
 DROP TABLE explain_a, explain_b;

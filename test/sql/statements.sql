@@ -20,8 +20,7 @@ SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE $1 IS NULL', pa
     WHERE node = 1;
 SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $2', params => '{unused,7}')
     WHERE node = 1;
-SELECT rows FROM unnest('{full,isolate}'::text[]) AS m, clock_explain('SELECT $1',
-    params => '{abc}', method => m);
+SELECT rows FROM clock_explain('SELECT $1', params => '{abc}', method => 'full');
 SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1', params => '{42}')
     AS l WHERE l ~ 'Index Cond: \(i = 42\)';
 SELECT (j -> 0 -> 'Plan' ->> 'Actual Rows')::float
@@ -55,7 +54,7 @@ PREPARE q(int, text) AS SELECT * FROM statements_t WHERE i < $1 AND v <> $2;
 PREPARE w AS DELETE FROM statements_t;
 PREPARE two AS SELECT 1 / (i - $1) FROM statements_t;
 SELECT line, rows FROM clock_explain('EXECUTE q(42, $$v$$ || 3)');
-SELECT rows FROM unnest('{sampling,full,isolate}'::text[]) AS m,
+SELECT rows FROM unnest('{sampling,full}'::text[]) AS m,
     clock_explain('EXECUTE q(2 * 5.0, $$x$$)', method => m) WHERE node = 1;
 SELECT DISTINCT node_calls FROM clock_query_overhead('EXECUTE q(42, $$v3$$)', :seconds);
 SELECT custom_plans > 0, generic_plans FROM pg_prepared_statements WHERE name = 'q';
@@ -145,13 +144,13 @@ SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXPLAIN EXECUT
 -- several runs: their number, and unsupported arguments
 CREATE FUNCTION statements_run() RETURNS int LANGUAGE plpgsql
     AS $$ BEGIN RAISE NOTICE 'run'; RETURN 1; END $$;
-SELECT rows, loops, calls, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()',
+SELECT rows, loops, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()',
     runs => 3, verify => true);
-SELECT substring(l, 'sampling 1, runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', 1,
-    runs => 2) AS l WHERE l ~ '^Time: ';
+SELECT substring(l, 'runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', runs => 2) AS l
+    WHERE l ~ '^Time: ';
 SELECT clock_explain_json('SELECT 1', runs => 2) -> 0 -> 'Clock' ->> 'Runs';
 SELECT a, t.* FROM unnest(ARRAY['runs => 0', 'runs => 1001', 'runs => NULL',
-    'runs => 2, method => $$full$$', 'runs => 2, method => $$isolate$$',
+    'runs => 2, method => $$full$$',
     'runs => 1, method => $$full$$']) AS a,
         pg_temp.try(format('SELECT count(*) FROM clock_explain($q$SELECT 1$q$, %s)', a)) AS t;
 SELECT t.* FROM

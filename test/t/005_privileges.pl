@@ -180,7 +180,7 @@ foreach my $call (
 	q{timing.clock_summary('system', 0.02)},
 	q{timing.clock_explain('SELECT 1') WHERE node OPERATOR(pg_catalog.>) 0},
 	q{timing.clock_explain_text('SELECT 1', method => 'full')},
-	q{timing.clock_explain_json('SELECT 1', method => 'isolate')},
+	q{timing.clock_explain_json('SELECT 1', method => 'full')},
 	'timing.clock_report(0.02)')
 {
 	my $result =

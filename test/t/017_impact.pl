@@ -320,7 +320,7 @@ foreach my $method (@methods)
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 
-	my $expected = 10 * $node->safe_psql('postgres', "SELECT max(node_calls) FROM clock_query_overhead('$query', 0.01)");
+	my $expected = 10 * $node->safe_psql('postgres', "SELECT max(node_calls) FROM clock_query_overhead('$query', 0.5)");
 	my ($before) = split /\|/, $node->safe_psql('postgres', $calls);
 	$node->safe_psql('postgres', $query) foreach 1 .. 10;
 	my ($after, @rest) = split /\|/, $node->safe_psql('postgres', $calls);

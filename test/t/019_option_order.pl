@@ -56,7 +56,7 @@ auto_explain.log_nested_statements = on
 	# Options of clocktiming's EXPLAIN that the foreign data wrapper receives: the grammar of
 	# EXPLAIN must accept each option.
 	foreach my $call (
-		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full', 'isolate'),
+		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full'),
 		q{SELECT clock_explain_text('SELECT count(*) FROM remote_rows')},
 		q{SELECT clock_explain_json('SELECT count(*) FROM remote_rows')})
 	{
@@ -65,20 +65,14 @@ auto_explain.log_nested_statements = on
 		is($result->{out}, 'Query|Aggregate|  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
-	# The method isolate executes the query once for each node, and reports progress.
-	$s->query('SET clocktiming.progress_interval = 1');
-	$result = $s->query(q{SELECT count(*) FROM clock_explain('SELECT pg_sleep(0.01) FROM (SELECT i FROM b LIMIT 1) AS x', method => 'isolate') WHERE node > 0});
-	like($result->{err}, qr/^NOTICE:  progress: clock_explain: \d+\.\d s elapsed, \d+\.\d s remaining, 1 of $result->{out} nodes timed$/m, "$libraries: isolate reports progress");
-	$s->query('RESET clocktiming.progress_interval');
-
 	# Number of executions of a query
 	SKIP:
 	{
-		skip 'pg_stat_statements is not there', 10 unless $statements;
+		skip 'pg_stat_statements is not there', 9 unless $statements;
 		$node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements');
 		is($s->query(q{SET pg_stat_statements.track = 'all'})->{state}, '00000', "$libraries: pg_stat_statements");
-		my @calls = ([ 'clock_explain', 'sampling', 1 ], [ 'clock_explain', 'full', 4 ], [ 'clock_explain', 'isolate', 3 ],
-			[ 'clock_explain_text', 'sampling', 1 ], [ 'clock_explain_json', 'isolate', 3 ]);
+		my @calls = ([ 'clock_explain', 'sampling', 1 ], [ 'clock_explain', 'full', 4 ],
+			[ 'clock_explain_text', 'sampling', 1 ], [ 'clock_explain_json', 'full', 4 ]);
 		foreach my $call (@calls)
 		{
 			my ($function, $method, $executions) = @$call;

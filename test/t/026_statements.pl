@@ -52,7 +52,7 @@ my $owner = ClockSession->new($node, user => 'regress_owner');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 my $state = q{SELECT current_user, current_setting('search_path'), current_setting('work_mem'), current_setting('transaction_read_only')};
 my $before = $super->query($state)->{out};
-my @ways = map { my $m = $_; sub { "SELECT count(*) FROM clock_explain('$_[0]', method => '$m'$_[1])" } } 'sampling', 'full', 'isolate';
+my @ways = map { my $m = $_; sub { "SELECT count(*) FROM clock_explain('$_[0]', method => '$m'$_[1])" } } 'sampling', 'full';
 push @ways, sub { "SELECT count(*) FROM clock_query_overhead('$_[0]', 0.05$_[1])" };
 
 # REFRESH MATERIALIZED VIEW executes the view's query as the owner of the view.

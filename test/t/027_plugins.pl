@@ -89,12 +89,12 @@ foreach my $order (
 my $session = ClockSession->new($node, user => 'regress_ordinary');
 is($session->query($settings)->{out}, '', 'before: no settings');
 is($session->query("LOAD 'clocktiming'")->{state}, '42501', 'it may not load the library by its own name');
-is($session->query('SET clocktiming.worker_timing = 1')->{state}, '00000', 'it may set an undefined internal setting');
+is($session->query('SET clocktiming.worker_observation = 1')->{state}, '00000', 'it may set an undefined internal setting');
 my $result = $session->query("LOAD '$plugin'");
 is($result->{state}, '00000', 'it may load the library from plugins');
-like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_timing"/, 'loading removes its internal setting');
-is($session->query('SHOW clocktiming.worker_timing')->{out}, '', 'the internal setting has no value');
-is($session->query('SET clocktiming.worker_timing = 1')->{state}, '42501', 'it may not set the internal setting later');
+like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_observation"/, 'loading removes its internal setting');
+is($session->query('SHOW clocktiming.worker_observation')->{out}, '', 'the internal setting has no value');
+is($session->query('SET clocktiming.worker_observation = 1')->{state}, '42501', 'it may not set the internal setting later');
 is($session->query($settings)->{out}, $known, 'settings are seen');
 is($session->query('SET clocktiming.progress_interval = 0')->{state}, '00000', 'an ordinary role may set clocktiming.progress_interval');
 is($session->query($measure)->{state}, '42501', 'it may not measure');

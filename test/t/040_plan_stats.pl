@@ -59,6 +59,27 @@ sub is_about
 	return ok(abs($estimate - $n) <= 3 * $margin, "$what: $estimate of $n executions");
 }
 
+# A measurement within an observed statement, whose sampler does not run when the measured query
+# begins. Nothing may remain of the measurement before, in which another node took the time.
+{
+	my $session = ClockSession->new($node);
+	my $explain = q{SELECT string_agg((share_percent > 50)::text, ' ' ORDER BY node) FROM clock_explain('SELECT pg_sleep(%s) UNION ALL SELECT pg_sleep(%s)') WHERE node > 0};
+	my $sampler;
+
+	$session->query($on);
+	is($session->query(sprintf $explain, 1.5, 0)->{out}, 'false true false', 'the first node takes the time');
+	# Without a connection to a database, the sampler is not in pg_stat_activity.
+	($sampler) = map { m{^/proc/(\d+)/} } grep { slurp_file("/proc/$1/stat") =~ /\) \S $node->{_pid} / if m{(\d+)} }
+	  grep { (eval { slurp_file($_) } // '') =~ /clocktiming sampler/ } glob '/proc/[0-9]*/cmdline';
+	kill('STOP', $sampler);
+	$session->send(sprintf $explain, 0, 1);
+	$session->wait_until_running('string_agg', 0.3);
+	kill('CONT', $sampler);
+	is($session->result->{out}, 'false false true', 'then the second one');
+	$session->quit;
+	reset_all();
+}
+
 # Statistics of one plan
 my $scan = q{SELECT count(*) FROM t WHERE k = 3 AND name <> 'secret-literal';};
 query($on . $scan x 20);

@@ -80,7 +80,7 @@ package Pool
 }
 
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
-my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
+my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: sampling, \d+ samples/ms;
 
 # Connects the next client after a client has ended. This client must get the same server
 # connection, without the settings and prepared statements of the previous client.
@@ -211,7 +211,7 @@ SKIP:
 		CREATE USER MAPPING FOR CURRENT_USER SERVER loopback;
 		CREATE FOREIGN TABLE f (i integer, k integer) SERVER loopback OPTIONS (table_name 'a', use_remote_estimate 'true')});
 	my $text = $node->safe_psql('postgres', q{SET clocktiming.sampled_timing = on; EXPLAIN ANALYZE SELECT * FROM f WHERE k < 25 AND i + random() * 0 > 0});
-	like($text, qr/^Foreign Scan on f .*actual time=\S+ rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling/ms, 'postgres_fdw: the foreign scan');
+	like($text, qr/^Foreign Scan on f .*actual time=\S+ rows=5000(\.00)? loops=1\).*^Time: sampling/ms, 'postgres_fdw: the foreign scan');
 	like(slurp_file($node->logfile, $offset), qr/plan:\n\tQuery Text: DECLARE .*\n(?:\t.*\n)*?\tSeq Scan on .*a .*actual time=\S+ rows=5000(\.00)? loops=1\)\n/, 'postgres_fdw: the remote query');
 }
 

@@ -34,7 +34,7 @@ shows('a nested loop', 'SELECT hold(a.i, 300) FROM a JOIN b USING (i)',
 	[ '0|Nested Loop|1|299|running', '0|  Seq Scan|1|300|running', '0|  Index Only Scan|300|300|running' ],
 	'enable_mergejoin enable_hashjoin enable_bitmapscan');
 shows('a subplan', 'SELECT (SELECT count(*) FROM b WHERE b.i <= hold(a.i, 5)) FROM a',
-	[ '0|Seq Scan|1|4|running', '0|  Aggregate|4|4|finished', '0|    Seq Scan|4|10|finished' ], 'enable_indexscan enable_indexonlyscan enable_bitmapscan');
+	[ '0|Seq Scan|1|4|running', '0|  Aggregate|5|4|running', '0|    Seq Scan|5|10|running' ], 'enable_indexscan enable_indexonlyscan enable_bitmapscan');
 shows('an InitPlan', 'SELECT i FROM a WHERE i > (SELECT count(*) FROM (SELECT hold(i, 100) FROM b OFFSET 0) s)',
 	[ '0|Seq Scan|1|0|running', '0|  Aggregate|1|0|running', '0|    Seq Scan|1|99|running' ], 'enable_indexonlyscan');
 shows('a CTE', 'WITH c AS MATERIALIZED (SELECT i FROM a) SELECT hold(i, 50) FROM c',
@@ -84,12 +84,12 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 	is(query("SET ROLE regress_other; SELECT count(*) $rows"), 0, 'another user sees nothing');
 	isnt(query("SET ROLE regress_monitor; SELECT count(*) $rows"), 0, 'members of pg_read_all_stats see everything');
 	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
-	is(query("SELECT count(*) FILTER (WHERE busiest), max(share_percent) = max(share_percent) FILTER (WHERE busiest) $rows AND state = 'running'"), '1|t', 'the busiest node');
+	is(query("SELECT count(*) FILTER (WHERE busiest), max(share_percent) = max(share_percent) FILTER (WHERE busiest) $rows AND level = 0 AND state = 'running'"), '1|t', 'the busiest node');
 	my ($statement) = slurp_file('README.md') =~ /^(SELECT \* FROM clock_activity);/m;
 	like(query($statement), qr/^$pid\|[\d:]+\|[A-Z][^|]*\|[\d.]+\|.*\|SELECT hold\(a\.i, 300\) FROM$/m, "the README's statement");
 	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
 	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
-		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');
+		'pg_clock_longest_running_seconds{"node_type": "Hash Join"}true pg_clock_running_statements{}true', 'metrics');
 	is(query("SELECT clock_running_text($pid, 5)"), '', 'no statement of that level');
 	is(query("SELECT bool_and(as_of >= since AND since >= started_at AND elapsed_ms >= 0 AND wait_event_type = 'Lock' AND self_ms >= 0 AND total_ms >= self_ms AND dbname = 'postgres') $rows AND state <> 'not started'"),
 		't', 'columns that describe the execution');
@@ -158,8 +158,8 @@ cmp_ok($percent, '<', 30, 'its aggregate: the share does not include waits for a
 query("SELECT pg_cancel_backend($pid)");
 is($session->result->{state}, '57014', 'it is cancelled');
 
-# clocktiming counts calls by functions that replace those of the nodes (wrappers). The results of
-# statements do not change, at whatever moment the wrappers are installed.
+# clocktiming counts calls by functions that replace those of the nodes (stubs). The results of
+# statements do not change, at whatever moment the stubs are installed.
 my @statements = grep { /\S/ } split /\n/, q{
 SELECT count(*), sum(a.i), sum(b.i) FROM big a JOIN big b ON b.i = a.i + 1 WHERE a.i < 20000
 SELECT md5(string_agg(p, '')) FROM (SELECT p FROM big WHERE i < 20000 ORDER BY p) s
@@ -183,8 +183,8 @@ foreach (1 .. 10)
 {
 	$differ++ if $node->safe_psql('postgres', "SET clocktiming.live_late_only = on; SET clocktiming.live_after = 1; SET clocktiming.live_interval = 1; SET log_min_messages = debug1; $all") ne $expected;
 }
-is($differ, 0, 'results with wrappers installed at random moments');
-cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'wrappers were installed during executions');
+is($differ, 0, 'results with stubs installed at random moments');
+cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'stubs were installed during executions');
 
 # Many readers, while counters are written: all shown counters of an execution must be of the same
 # moment. At one moment, the numbers of rows of Limit and of Seq Scan differ by at most one, for the

@@ -1,8 +1,7 @@
 
 # A query waits at a certain row. clock_running must then show the counters that EXPLAIN ANALYZE
-# would have at that row. Tests three ways of counting: by clocktiming's wrappers (functions that
-# replace those of the nodes) from the start, by wrappers that are installed while the query is
-# running, and by the server, with and without timers.
+# would have at that row. Tests four kinds of executions: observed from the start, observed from some
+# moment on while the query is running, and instrumented by the server, with and without timers.
 
 use strict;
 use warnings;
@@ -32,12 +31,9 @@ $node->safe_psql('postgres', q{
 # Plans:
 #   1  name
 #   2  statement
-#   3  expected lines if wrappers count: node type, loops, rows, state
+#   3  expected lines: node type, loops, rows, state
 #   4  settings to turn off
-#   5  expected lines if the server counts and times, if they differ from 3
-#   6  expected lines if the server only counts, if they differ from 5
-#
-# Wrappers publish after a call. So they do not show a loop that has just begun.
+#   5  expected lines if the server counts without timers, if they differ from 3
 my @plans = (
 	[ 'a scan', 'SELECT hold(i, 300) FROM a', ['Seq Scan|1|299|running'] ],
 	[ 'a sort', 'SELECT hold(i, 300) FROM (SELECT i FROM a ORDER BY i DESC OFFSET 0) s',
@@ -64,9 +60,8 @@ my @plans = (
 	[ 'a materialized inner side', 'SELECT hold(g * 1000 + i, 3300) FROM generate_series(1, 5) g, a',
 		[ 'Nested Loop|1|2299|running', '  Function Scan|1|3|running', '  Materialize|3|2300|running', '    Seq Scan|1|1000|finished' ] ],
 	[ 'a subplan', 'SELECT (SELECT count(*) FROM b WHERE b.i <= hold(a.i, 5)) FROM a',
-		[ 'Seq Scan|1|4|running', '  Aggregate|4|4|finished', '    Seq Scan|4|10|finished' ],
-		'enable_indexscan enable_indexonlyscan enable_bitmapscan',
 		[ 'Seq Scan|1|4|running', '  Aggregate|5|4|running', '    Seq Scan|5|10|running' ],
+		'enable_indexscan enable_indexonlyscan enable_bitmapscan',
 		[ 'Seq Scan|1|4|running', '  Aggregate|4|4|rescanning', '    Seq Scan|4|10|rescanning' ] ],
 	[ 'an InitPlan', 'SELECT i FROM a WHERE i > (SELECT count(*) FROM (SELECT hold(i, 100) FROM b OFFSET 0) s)',
 		[ 'Seq Scan|1|0|running', '  Aggregate|1|0|running', '    Seq Scan|1|99|running' ], 'enable_indexonlyscan' ],
@@ -82,12 +77,14 @@ sub lines { return [ map { "0|$_" } @{ $_[0] } ]; }
 
 foreach my $plan (@plans)
 {
-	my ($name, $sql, $wrappers, $settings, $server, $counts) = @$plan;
+	my ($name, $sql, $lines, $settings, $counts) = @$plan;
 
-	$server //= $wrappers;
-	$cluster->shows("$name: wrappers", $sql, lines($wrappers), $settings);
-	$cluster->shows("$name: EXPLAIN ANALYZE", "EXPLAIN (ANALYZE) $sql", lines($server), $settings);
-	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $server), $settings);
+	$cluster->shows("$name: observed", $sql, lines($lines), $settings);
+	$cluster->shows("$name: EXPLAIN ANALYZE", "EXPLAIN (ANALYZE) $sql", lines($lines), $settings);
+	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $lines), $settings);
+	$session->query('SET clocktiming.sampled_timing = on');
+	$cluster->shows("$name: sampled EXPLAIN ANALYZE", "EXPLAIN (ANALYZE) $sql", lines($lines), $settings);
+	$session->query('RESET clocktiming.sampled_timing');
 }
 
 # The view multiplies the planner's estimate, which is for one loop, by the number of loops.
@@ -105,6 +102,27 @@ $cluster->while_waiting('EXPLAIN ANALYZE SELECT hold(a.i, 300) FROM a JOIN b USI
 $cluster->while_waiting('EXPLAIN (ANALYZE, TIMING OFF) SELECT hold(i, 300) FROM a', sub {
 	is($cluster->query("SELECT bool_and(self_ms IS NULL AND total_ms IS NULL AND share_percent IS NULL) $rows AND level = 0"), 't', 'no times without timers');
 });
+# If the sampler estimates the times, those of a wait belong to the node that waits. The wait in a
+# function also belongs to the node that has called the function. Without a sampler, the process looks
+# at itself.
+foreach my $how ('', 'EXPLAIN ANALYZE ')
+{
+	foreach my $off ('off', 'on')
+	{
+		$session->query("SET clocktiming.sampled_timing = on; SET clocktiming.sampler_off = $off");
+		$cluster->while_waiting("${how}SELECT i FROM a WHERE i > (SELECT hold(count(*), 1000) FROM b)", sub {
+			$cluster->wait_for("SELECT self_ms > 50 $rows AND level = 0 AND node_type LIKE '%Aggregate'");
+			is($cluster->query("SELECT trim(node_type), share_percent > 50, innermost, self_ms <= total_ms, total_ms > 50, total_margin_ms >= 0 $rows AND level = 0 AND node_type NOT LIKE '%b' ORDER BY share_percent DESC NULLS LAST LIMIT 1"),
+				'Aggregate|t|t|t|t|t', "${how}the node that waits, sampler_off = $off");
+			is($cluster->query("SELECT total_ms > 50, self_ms < total_ms / 2, innermost $rows AND level = 0 AND relation = 'a'"), 't|t|f', "${how}the node above, sampler_off = $off");
+		});
+		$cluster->while_waiting("${how}SELECT caller()", sub {
+			$cluster->wait_for("SELECT bool_and(self_ms > 50) $rows AND (level = 0 OR relation = 'a')");
+			pass("${how}a wait in a function, sampler_off = $off");
+		});
+	}
+}
+$session->query('RESET clocktiming.sampled_timing; RESET clocktiming.sampler_off');
 like($cluster->while_waiting('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) SELECT hold(i, 300) FROM a', sub { })->{out},
 	qr/^Seq Scan on a \(actual rows=1000(?:\.00)? loops=1\)/, 'the output of EXPLAIN is unchanged');
 is($cluster->query("SELECT count(*) $rows"), 0, 'no rows of EXPLAIN statements remain');
@@ -153,7 +171,12 @@ foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
 	});
 	is($cluster->query("SELECT count(*) $rows"), 0, "${how}no rows of parallel queries remain");
 }
-$session->query('RESET parallel_leader_participation');
+# The server adds the rows of ended workers to the leader's, but not the sampler's times.
+$session->query('SET clocktiming.sampled_timing = on');
+$cluster->while_waiting('EXPLAIN ANALYZE SELECT hold(count(*), 100000) FROM big', sub {
+	is($cluster->query("SELECT rows, self_ms > 0, total_ms >= self_ms $rows $of_big"), '100000|t|t', 'times of workers that have ended');
+});
+$session->query('RESET clocktiming.sampled_timing; RESET parallel_leader_participation');
 like($session->query('EXPLAIN SELECT i FROM big WHERE i > 0 LIMIT 10')->{out}, qr/Gather/, 'a parallel scan below a limit');
 is(scalar(() = $session->query('SELECT i FROM big WHERE i > 0 LIMIT 10')->{out} =~ /\d+/g), 10, 'the parallel scan below a limit returns its rows');
 $session->query("RESET $_") foreach 'max_parallel_workers_per_gather', 'parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size';
@@ -178,18 +201,20 @@ SKIP:
 	}
 }
 
-# Wrappers that are installed while the query is running, in the call that returns row 101. They
-# count from this call on, also in loops that began before it. The states of most nodes that were
-# only called before are known, too.
+# Observations that begin while the query is running, in the call that returns row 101. They count
+# from this call on, also in loops that began before it. The states of most nodes that were only
+# called before are known, too. pause() lowers live_after, so counting begins after its sleep,
+# however long the query has been running: the timeout fires at least once during the sleep.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN
 		IF i = at THEN
+			PERFORM set_config('clocktiming.live_after', '1', false);
 			PERFORM pg_sleep(0.3);
 		END IF;
 		RETURN i;
 	END $$});
-$session->query("SET clocktiming.live_$_") foreach 'late_only = on', 'after = 10';
+$session->query('SET clocktiming.live_late_only = on');
 my @late = (
 	[ 'a scan', 'SELECT hold(pause(i, 100), 300) FROM a', ['Seq Scan|1|199|running'] ],
 	[ 'a hash join', 'SELECT hold(pause(a.i, 100), 300) FROM a JOIN b USING (i)',
@@ -222,11 +247,12 @@ foreach my $plan (@late)
 {
 	my ($name, $sql, $lines, $settings) = @$plan;
 
+	$session->query(q{SET clocktiming.live_after = '1h'});
 	$cluster->shows("$name: late", $sql, lines($lines), $settings);
 }
 my $log_at = -s $node->logfile;
-$session->query('SET log_min_messages = debug1');
+$session->query(q{SET log_min_messages = debug1; SET clocktiming.live_after = '1h'});
 $cluster->shows('EXPLAIN ANALYZE: late', 'EXPLAIN ANALYZE SELECT hold(pause(i, 100), 300) FROM a', ['0|Seq Scan|1|299|running']);
-like(slurp_file($node->logfile, $log_at), qr/published from now on/, 'wrappers were installed while the query was running');
+like(slurp_file($node->logfile, $log_at), qr/published from now on/, 'counting began while the query was running');
 
 done_testing();

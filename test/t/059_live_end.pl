@@ -28,7 +28,7 @@ sub nothing_remains
 	return;
 }
 
-# Executions that fail, catch an error, are cancelled or terminated, while wrappers count and while
+# Executions that fail, catch an error, are cancelled or terminated, while they are observed and while
 # the server counts. There are more executions than shared memory has slots for: slots that were not
 # freed would be missing.
 $node->safe_psql('postgres', q{
@@ -93,6 +93,17 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 	}
 }
 $cluster->shows('after a crash', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
+
+# A cursor that was published before clocktiming.live is turned off is published to its end. Later
+# executions have times of their own.
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM a; MOVE 10 IN c; SET clocktiming.live = off; MOVE 10 IN c');
+is($cluster->query("SELECT rows, state $rows"), '20|running', 'a cursor after clocktiming.live is off');
+$session->query('SELECT count(*) FROM b; COMMIT; SET clocktiming.live = on');
+nothing_remains('a cursor');
+$cluster->while_waiting('SELECT hold(i, 300) FROM a', sub {
+	$cluster->wait_for("SELECT self_ms BETWEEN 50 AND elapsed_ms $rows AND relation = 'a'");
+	pass('times after clocktiming.live is on again');
+});
 
 # Plans with more nodes than fit into one slot, and with too many nodes. Each Limit node passes
 # on a row at once, so all nodes have the same number of rows.

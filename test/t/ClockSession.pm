@@ -26,7 +26,7 @@ our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
 	SHOW transaction_read_only;
-	SELECT current_setting('clocktiming.worker_timing') = '';
+	SELECT current_setting('clocktiming.worker_observation') = '';
 	SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';
 };
 

@@ -173,10 +173,9 @@ sub known_nodes
 	foreach my $name (sort keys %{ $place->{nodes} })
 	{
 		my $node = $found{$name} or die "$place->{name}: the plan has no $name, but " . join(', ', sort keys %found) . "\n";
-		my $processes = ($node->{'Clock Note'} // '') =~ /mean of (\d+) processes/ ? $1 : 1;
-		my %known = (name => "$place->{name}: $name", self => $node->{'Clock Self Time'} * $processes);
+		my %known = (name => "$place->{name}: $name", self => $node->{'Clock Self Time'});
 
-		$known{margin} = $node->{'Clock Self Margin'} * $processes if defined $node->{'Clock Self Margin'};
+		$known{margin} = $node->{'Clock Self Margin'} if defined $node->{'Clock Self Margin'};
 		push @nodes, add_sums(\%known, map { $run->{sums}{$_} // die "$place->{name}: nothing in slot $_\n" } @{ $place->{nodes}{$name} });
 	}
 	my @slots = $place->{root} ? @{ $place->{root} } : keys %{ $run->{sums} };

@@ -24,7 +24,7 @@ sub new
 shared_preload_libraries = 'clocktiming'
 clocktiming.live = on
 clocktiming.live_after = 0
-clocktiming.live_interval = 0
+clocktiming.live_interval = 1
 max_parallel_workers_per_gather = 0
 jit = off
 restart_after_crash = on
@@ -92,10 +92,9 @@ sub while_waiting
 	$self->{holder}->query('SELECT pg_advisory_lock(1)');
 	$self->{session}->send($sql);
 	$self->wait_for($waits);
-	# If the server itself counts rows (then calls is NULL in clock_running), a timeout publishes
-	# the counters. Waits until the counters have been published after $now.
+	# A timeout publishes the counters. Waits until it has published those of all levels after $now.
 	my $now = $self->query('SELECT clock_timestamp()');
-	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
+	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT max(as_of) > '$now' AS fresh $self->{rows} GROUP BY level) s");
 	$during->();
 	$self->{holder}->query('SELECT pg_advisory_unlock(1)');
 	my $result = $self->{session}->result;

@@ -12,7 +12,7 @@
 #include "tap.h"
 
 #define YEAR	3153600			/* number of intervals of 10 s in a year */
-#define LOOKS	5				/* observations in an interval */
+#define SAMPLES	5				/* observations in an interval */
 #define BLOCKS	6				/* measurements in an observation */
 
 static uint64_t state;
@@ -50,7 +50,7 @@ interval(Server *server, double cost, long i)
 	if (server->neighbours ? uniform() < 1 / 30.0 :
 		uniform() < server->busy / (1 - server->busy) / 30)
 		server->neighbours = !server->neighbours;
-	for (int look = 0; look < LOOKS; look++)
+	for (int sample = 0; sample < SAMPLES; sample++)
 	{
 		bool		slow = server->neighbours && uniform() < server->slowed;
 		double		factor = slow ? 1.3 + 0.7 * uniform() : 1;

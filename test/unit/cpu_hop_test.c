@@ -71,7 +71,7 @@ test_wrong(int64_t by)
 {
 	CpuHop		hop;
 	int			right = 0,
-				looked = 0;
+				sampled = 0;
 
 	offset = by;
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
@@ -81,12 +81,12 @@ test_wrong(int64_t by)
 		 */
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 
-		looked += there != 0;
+		sampled += there != 0;
 		right += there == 0 ? hop.proven == 0 :
 			hop.least <= there && there <= hop.most && (hop.proven > 0) == (there > 0);
 	}
-	ok(looked > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops have the right result, %d hops involve this clock",
-	   (long long) by, right, looked);
+	ok(sampled > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops have the right result, %d hops involve this clock",
+	   (long long) by, right, sampled);
 }
 
 int

@@ -9,7 +9,7 @@
 #include "core/jumps.h"
 #include "tap.h"
 
-#define LOOKS	400
+#define SAMPLES	400
 
 /* State of jumps.c, which is usually fed with simulated observations about a millisecond apart. */
 static Jumps jumps;
@@ -122,7 +122,7 @@ test_honest(void)
 
 	/* The reference clock stands still, but the clock advances. */
 	start();
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 		add(0, 0, 1e6, 0);
 	jumps_end(&jumps);
 	ok(nothing(), "a reference clock that stands still: no step");
@@ -142,10 +142,10 @@ test_steps(void)
 			JumpsCount *other = sign > 0 ? &jumps.lags : &jumps.warps;
 
 			/* One step in any interval, including the first and the last one */
-			for (int at = 0; at < LOOKS; at += at < 20 || at > LOOKS - 20 ? 1 : 20)
+			for (int at = 0; at < SAMPLES; at += at < 20 || at > SAMPLES - 20 ? 1 : 20)
 			{
 				start();
-				for (int j = 0; j < LOOKS; j++)
+				for (int j = 0; j < SAMPLES; j++)
 					add(1e6, 200e-6, j == at ? size : 0, 0);
 				jumps_end(&jumps);
 				ok(count->count == 1 && other->count == 0, "a step of %g ns in interval %d: found", size, at);
@@ -155,17 +155,17 @@ test_steps(void)
 
 			/* Many steps */
 			start();
-			for (int j = 0; j < LOOKS; j++)
+			for (int j = 0; j < SAMPLES; j++)
 				add(1e6, 0, j % 10 == 5 ? size : 0, 0);
 			jumps_end(&jumps);
-			ok(count->count == LOOKS / 10 && other->count == 0, "steps of %g ns in every tenth interval: %ld found", size, (long) count->count);
+			ok(count->count == SAMPLES / 10 && other->count == 0, "steps of %g ns in every tenth interval: %ld found", size, (long) count->count);
 		}
 
 		/* A step and its return, one or more intervals later */
 		for (int apart = 1; apart < 5; apart++)
 		{
 			start();
-			for (int j = 0; j < LOOKS; j++)
+			for (int j = 0; j < SAMPLES; j++)
 				add(1e6, 0, j == 200 ? sizes[i] : j == 200 + apart ? -sizes[i] : 0, 0);
 			jumps_end(&jumps);
 			ok(jumps.warps.count == 1 && jumps.lags.count == 1, "a step of %g ns, and its return %d intervals later: both found", sizes[i], apart);
@@ -178,16 +178,16 @@ test_steps(void)
 		double		size = i % 2 == 0 ? 3e5 : -3e5;
 
 		start();
-		for (int j = 0; j < LOOKS; j++)
+		for (int j = 0; j < SAMPLES; j++)
 			add(1e6, i < 2 ? 0.5 : -0.4, j % 20 == 10 ? size : 0, 0);
 		jumps_end(&jumps);
-		ok((size > 0 ? &jumps.warps : &jumps.lags)->count == LOOKS / 20 &&
-		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "steps of %g ns at a wrong rate: all found", size);
+		ok((size > 0 ? &jumps.warps : &jumps.lags)->count == SAMPLES / 20 &&
+		   jumps.warps.count + jumps.lags.count == SAMPLES / 20, "steps of %g ns at a wrong rate: all found", size);
 	}
 
 	/* The clock stands still for three intervals.  This counts as one lag. */
 	start();
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 		add(1e6, j >= 100 && j < 103 ? -1 : 0, 0, 0);
 	jumps_end(&jumps);
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "the clock stands still for three intervals: %ld lag, %g ns",
@@ -195,7 +195,7 @@ test_steps(void)
 
 	/* The same for four intervals, of which one is very short */
 	start();
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
 	jumps_end(&jumps);
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "the clock stands still for four intervals, one of them short: %ld lag, %g ns",
@@ -212,7 +212,7 @@ test_backward(void)
 	for (int before = 0; before < 2; before++)
 	{
 		start();
-		for (int j = 0; j < LOOKS; j++)
+		for (int j = 0; j < SAMPLES; j++)
 			add(1e6, 0, j == 200 ? -5e6 : 0, j == 200 - before ? 4.2e6 : 0);
 		jumps_end(&jumps);
 		ok(jumps.lags.count == 0 && jumps.warps.count == 0, "a backward step is neither a lag nor a warp");
@@ -222,7 +222,7 @@ test_backward(void)
 
 	/* A single wrong reading */
 	start();
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 		add(1e6, 0, 0, j == 200 ? 5e6 : 0);
 	jumps_end(&jumps);
 	ok(nothing(), "a single wrong reading between two observations: no step");
@@ -232,7 +232,7 @@ test_backward(void)
 	 * has passed between the readings.  The clock loses 9 ms, so the other 4 ms are a lag.
 	 */
 	start();
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 		add(1e6, 0, j == 200 ? -9e6 : 0, j == 200 ? 4e6 : 0);
 	jumps_end(&jumps);
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the part of the loss that the readings do not explain is a lag: %g", jumps.lags.max_ns);
@@ -246,7 +246,7 @@ test_nominal(void)
 
 	start();
 	jumps.nominal = true;
-	for (int j = 0; j < LOOKS; j++)
+	for (int j = 0; j < SAMPLES; j++)
 	{
 		interval.number++;
 		interval.lead_ns = j % 4 == 3 ? 3e6 : -1e6;

@@ -1,0 +1,184 @@
+/*
+ * Sums of a sampler's samples of a process.
+ *
+ * A sample of a process records the time, the CPU time that the process has used, the number of
+ * the plan node at work, and the wait event.  A sample stands for the time since the previous
+ * sample of the process.  The samples of a node are therefore proportional to its time, whatever
+ * its calls are like.
+ *
+ * Numbers identify plan nodes within a process.  Number 0, SAMPLE_IDLE, means that no observed
+ * execution is at work.
+ */
+#ifndef CLOCKTIMING_SAMPLE_SUMS_H
+#define CLOCKTIMING_SAMPLE_SUMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SAMPLE_IDLE		0
+
+/* Number of samples before and after a gap among which the time of the gap is divided. */
+#define SAMPLE_RING		16
+
+/* Sums of the samples of one number.  Times are in ns, and fill one line of the CPU caches. */
+typedef struct SampleSums
+{
+	double		samples;		/* number of samples */
+	double		cpu_ns;			/* on the CPU, without a wait event */
+	double		wait_ns;		/* in a wait event */
+	double		cpu_wait_ns;	/* neither on the CPU nor in a wait event */
+	double		variance;		/* sampling variance of cpu_ns + wait_ns */
+	double		unused[3];
+} SampleSums;
+
+/* Time of a number in a wait event. */
+typedef struct SampleWait
+{
+	uint32_t	number;			/* SAMPLE_IDLE: unused */
+	uint32_t	event;			/* PostgreSQL's wait_event_info */
+	double		ns;
+} SampleWait;
+
+/* Sums of a process.  The arrays belong to the caller. */
+typedef struct SampleTable
+{
+	SampleSums *sums;			/* indexed by number */
+	uint32_t	nsums;
+	SampleWait *waits;			/* filled from the beginning */
+	uint32_t	nwaits;
+	double	   *squares;		/* sum of the samples' squared times, in ns^2 */
+} SampleTable;
+
+typedef struct Sample
+{
+	uint64_t	ns;				/* time of the sample */
+	uint64_t	cpu_ns;			/* CPU time of the process at the sample */
+	uint32_t	number;
+	uint32_t	event;			/* 0: no wait event */
+} Sample;
+
+/* Samples in succession at the same number, all with or all without a wait event. */
+typedef struct SampleRun
+{
+	uint32_t	number;
+	bool		waits;
+	int			gap;			/* index of the gap before a late sample; -1:
+								 * none */
+	double		ns;				/* time that they stand for */
+} SampleRun;
+
+#define SAMPLE_RUNS		512
+#define SAMPLE_GAPS		8
+
+/* What a sample has found. */
+typedef struct SamplePlace
+{
+	uint32_t	number;
+	uint32_t	event;
+} SamplePlace;
+
+/* The latest samples. */
+typedef struct SampleRing
+{
+	uint32_t	n;				/* number of samples, at most SAMPLE_RING */
+	uint32_t	next;
+	SamplePlace places[SAMPLE_RING];
+} SampleRing;
+
+/* The time before a late sample, in which there were no samples. */
+typedef struct SampleGap
+{
+	uint32_t	number;			/* of the late sample */
+	double		ns;				/* on the CPU */
+	double		off_ns;			/* off the CPU, as far as known */
+	uint32_t	n;				/* number of samples before and after the gap */
+	SamplePlace places[2 * SAMPLE_RING];	/* these samples, in order of time */
+} SampleGap;
+
+/* State between the samples of a process. */
+typedef struct SampleState
+{
+	uint64_t	ns;				/* time of the latest sample */
+	uint64_t	cpu_ns;			/* CPU time, as the kernel stated it then */
+	uint32_t	number;			/* its number, and the time that it stood for */
+	double		weight_ns;
+	SampleRing	ring;
+	double		mean_ns;		/* running mean of the time between
+								 * SAMPLE_RING samples */
+
+	/* samples since the kernel updated the CPU time */
+	double		off_ns;			/* time off the CPU that is in no sum yet */
+	uint32_t	nruns;
+	uint32_t	longest;		/* index of the longest run without a wait */
+	SampleRun	runs[SAMPLE_RUNS];
+	uint32_t	ngaps;
+	SampleGap	gaps[SAMPLE_GAPS];
+	bool		gap_is_open;	/* the last gap is not in the sums yet */
+} SampleState;
+
+/* Adds samples, multiplied by a factor, to a sum. */
+extern void sample_sums_add(SampleSums *sum, const SampleSums *samples, double factor);
+
+/* Begins the samples of an execution, which starts at these times, without earlier samples. */
+extern void sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns);
+
+/* Continues after a pause, which no sample stands for. */
+extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
+
+/*
+ * Adds a sample to the sums.  Ignores numbers outside of the table.
+ *
+ * With a wait event, the time since the previous sample counts as wait_ns, else as cpu_ns.  Linux
+ * updates the CPU time of another process only at timer interrupts and when the process leaves the
+ * CPU.  When it has been updated, the time without a wait event in which the process did not use
+ * the CPU is moved from cpu_ns to cpu_wait_ns: first that of the longest run of samples at the same
+ * number, because a process that waits for a CPU does not go on to another node.
+ *
+ * The variance is estimated by successive differences (von Neumann, Ann.  Math.  Stat.  12,
+ * 1941): neighbouring samples at different numbers add (a^2 + b^2) / 4 to the variance of both
+ * numbers, where a and b are the times of the two samples.  A node that works in one piece
+ * therefore has a small variance, and a node that alternates with others has that of random
+ * sampling.
+ *
+ * If calls are longer than about a fifth of the time between samples, the variance is smaller
+ * than this estimate, because neighbouring samples are not independent.  A single sample in
+ * each interval does not show by how much.
+ *
+ * A sample is late if the time since the previous sample is 8 times the mean.  This gap is divided
+ * among the SAMPLE_RING samples before and after it, because other nodes may have worked in the
+ * meantime.  If there are wait events among these samples, the time in which the process did not
+ * use the CPU is divided among them, else it is time waiting for a CPU.  The gap is in the sums
+ * only after these samples, or after the next gap.
+ *
+ * If the table of waits is full, a wait is missing there.
+ */
+extern void sample_add(SampleState *state, const SampleTable *table, const Sample *sample);
+
+/*
+ * Returns the number of the longest run of samples without a wait event since the kernel
+ * updated the CPU time, and its time in *ns; SAMPLE_IDLE if there is none.
+ */
+extern uint32_t sample_pending(const SampleState *state, double *ns);
+
+/* Limits of the time that a sampler spends on an execution. */
+typedef struct SamplePace
+{
+	bool		cpu_is_idle;	/* another CPU is idle, so the sampler may
+								 * spin */
+	double		sleep_cpu_ns;	/* CPU time of a sample after a sleep */
+	double		max_share;		/* limit of the CPU time, as a share of the
+								 * time; 0: none */
+} SamplePace;
+
+/*
+ * Returns the time in ns from now to the next sample of an execution that began elapsed_ns ago.
+ * It is SAMPLE_DENSE_NS at first, and grows so that the sampler uses SAMPLE_DENSE_FOR_NS /
+ * elapsed_ns of a CPU.  Without an idle CPU, it is at least SAMPLE_SPARSE_NS.
+ */
+extern double sample_interval_ns(const SamplePace *pace, double elapsed_ns);
+
+#define SAMPLE_DENSE_NS		20e3
+#define SAMPLE_DENSE_FOR_NS	100e6
+#define SAMPLE_SPARSE_NS		1e6
+
+#endif							/* CLOCKTIMING_SAMPLE_SUMS_H */

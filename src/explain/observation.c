@@ -1,0 +1,598 @@
+/*
+ * Several executions of a process may be observed at a time: functions within a plan execute other
+ * plans, and cursors pause.  Each has a range of numbers.  The sampler's sums begin at 0 (an epoch)
+ * when a process that was idle begins to execute an observed plan; sums of paused executions are
+ * collected before.  The sums of a nested execution are added to the node that was at work.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "compat.h"
+#include "core/cpu_usage.h"
+#include "core/system_clock.h"
+#include "explain/observation.h"
+#include "explain/plan_shape.h"
+#include "explain/plan_sampler.h"
+
+/* Levels of nested executions to which times are added. */
+#define MOST_LEVELS		100
+
+static dlist_head observations = DLIST_STATIC_INIT(observations);
+
+/* Sampler's sums of waits that are already in an observation, by index of ObservedProcess.waits. */
+static double wait_base[OBSERVED_WAITS];
+
+static void
+add_wait(Observation *o, int place, uint32 event, double ns)
+{
+	for (int i = 0; i < o->nwaits; i++)
+	{
+		if (o->waits[i].place == place && o->waits[i].event == event)
+		{
+			o->waits[i].ns += ns;
+			return;
+		}
+	}
+	if (o->nwaits == o->max_waits)
+	{
+		o->max_waits = Max(2 * o->max_waits, 16);
+		o->waits = o->waits == NULL ?
+			MemoryContextAlloc(o->context, sizeof(ObservedWait) * o->max_waits) :
+			repalloc(o->waits, sizeof(ObservedWait) * o->max_waits);
+	}
+	o->waits[o->nwaits++] = (ObservedWait)
+	{
+		.place = place, .event = event, .ns = ns
+	};
+}
+
+static bool
+has_number(const Observation *o, uint32 number)
+{
+	return number >= o->first && number <= o->first + (uint32) o->nnodes;
+}
+
+/* Returns the observation that a number belongs to, or NULL. */
+static Observation *
+owner_of(uint32 number)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &observations)
+	{
+		Observation *o = dlist_container(Observation, link, i.cur);
+
+		if (has_number(o, number))
+			return o;
+	}
+	return NULL;
+}
+
+static int
+place_of(const Observation *o, uint32 number)
+{
+	return (int) (number - o->first) - 1;
+}
+
+static SampleSums *
+samples_at(Observation *o, int place)
+{
+	return place < 0 ? &o->outside : &o->nodes[place].samples;
+}
+
+/* Returns the execution that has called this one, and the place of its node at work; or NULL. */
+static Observation *
+caller_of(const Observation *o, int *place)
+{
+	Observation *above = o->above == SAMPLE_IDLE ? NULL : owner_of(o->above);
+
+	if (above == NULL || above == o)
+		return NULL;
+	*place = place_of(above, o->above);
+	return above;
+}
+
+/*
+ * Adds the increase of a number's sums since the latest call.  In the executions that have called
+ * this one, adds it to the node at work, but without the variance: switches between nodes of this
+ * execution do not matter there.
+ */
+static void
+collect_samples(Observation *o, int place, SampleSums *base, double factor)
+{
+	SampleSums	now = observed->sums[o->first + 1 + (uint32) place];
+	SampleSums	more = {0};
+	int			level = 0;
+
+	sample_sums_add(&more, &now, factor);
+	sample_sums_add(&more, base, -factor);
+	more.samples /= factor;
+	more.variance *= factor;
+	*base = now;
+	sample_sums_add(samples_at(o, place), &more, 1);
+	more.variance = 0;
+	while (more.samples > 0 && (o = caller_of(o, &place)) != NULL && level++ < MOST_LEVELS)
+		sample_sums_add(samples_at(o, place), &more, 1);
+}
+
+static void
+collect_waits(Observation *o)
+{
+	for (int i = 0; i < OBSERVED_WAITS; i++)
+	{
+		const SampleWait *wait = &observed->waits[i];
+		uint32		number = *(volatile const uint32 *) &wait->number;
+		double		ns = wait->ns - wait_base[i];
+		Observation *at = o;
+		int			level = 0;
+		int			place;
+
+		if (number == SAMPLE_IDLE)
+			break;
+		if (!has_number(o, number) || ns <= 0)
+			continue;
+		wait_base[i] += ns;
+		place = place_of(o, number);
+		do
+			add_wait(at, place, wait->event, ns);
+		while ((at = caller_of(at, &place)) != NULL && level++ < MOST_LEVELS);
+	}
+}
+
+void
+observe_collect(Observation *o, double factor)
+{
+	if (!plan_sampler_has_sampled())
+		return;
+	collect_samples(o, -1, &o->outside_base, factor);
+	for (int i = 0; i < o->nnodes; i++)
+		collect_samples(o, i, &o->nodes[i].base, factor);
+	collect_waits(o);
+	if (observed->samples > 0)
+		o->mean_square = observed->squares / observed->samples;
+}
+
+/* Sets the bases to the sampler's present sums, or to 0. */
+static void
+set_bases(Observation *o, bool zero)
+{
+	SampleSums	none = {0};
+
+	o->outside_base = zero ? none : observed->sums[o->first];
+	for (int i = 0; i < o->nnodes; i++)
+		o->nodes[i].base = zero ? none : observed->sums[o->first + 1 + i];
+}
+
+/* Returns the smallest number above those of all observations. */
+static uint32
+free_number(void)
+{
+	uint32		number = SAMPLE_IDLE + 1;
+	dlist_iter	i;
+
+	dlist_foreach(i, &observations)
+	{
+		const Observation *o = dlist_container(Observation, link, i.cur);
+
+		number = Max(number, o->first + (uint32) o->nnodes + 1);
+	}
+	return number;
+}
+
+/* Begins an epoch of the sampler's sums, for an execution. */
+static void
+begin_epoch(const Observation *next)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &observations)
+	{
+		Observation *o = dlist_container(Observation, link, i.cur);
+
+		observe_collect(o, 1);
+		set_bases(o, true);
+	}
+	memset(wait_base, 0, sizeof(wait_base));
+	plan_sampler_begin(next->options.asked, free_number(), IsParallelWorker() ? 0 : 1 +
+					   (uint32) next->nworkers);
+}
+
+/* Reset callback of the query's memory context; called after an error, too. */
+static void
+end_observation(void *arg)
+{
+	Observation *o = arg;
+
+	if (has_number(o, *current_number))
+		*current_number = owner_of(o->above) != NULL ? o->above : SAMPLE_IDLE;
+	dlist_delete(&o->link);
+	for (int i = 0; i < o->nnodes; i++)
+		probe_remove(&o->nodes[i].probed);
+}
+
+typedef struct Collection
+{
+	Observation *observation;	/* NULL: only count */
+	int			n;
+	int			parent;
+	int			nworkers;
+} Collection;
+
+static const SubPlanState *
+subplan_among(const List *subplans, const PlanState *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, subplans)
+	{
+		if (lfirst_node(SubPlanState, cell)->planstate == node)
+			return lfirst_node(SubPlanState, cell);
+	}
+	return NULL;
+}
+
+/* While a node executes another plan, the node itself is at work as well. */
+int
+observed_at_work(const Observation *o)
+{
+	uint32		number = *current_number;
+
+	for (int level = 0; level < MOST_LEVELS && !has_number(o, number); level++)
+	{
+		const Observation *owner = number == SAMPLE_IDLE ? NULL : owner_of(number);
+
+		if (owner == NULL)
+			return -1;
+		number = owner->above;
+	}
+	return has_number(o, number) ? place_of(o, number) : -1;
+}
+
+/* Returns the increase of a number's sums since they were collected. */
+static SampleSums
+uncollected(uint32 number, const SampleSums *base)
+{
+	SampleSums	samples = observed->sums[number];
+
+	sample_sums_add(&samples, base, -1);
+	return samples;
+}
+
+/* Adds the sums of an execution that a node has called, directly or not, and that is under way. */
+static void
+add_nested(const Observation *o, int place, const Observation *nested, SampleSums *samples)
+{
+	const Observation *at = nested;
+	int			at_place = -1;
+	SampleSums	more;
+
+	if (nested == o || !nested->under_way)
+		return;
+	for (int level = 0; level < MOST_LEVELS && at != NULL && at != o; level++)
+		at = caller_of(at, &at_place);
+	if (at != o || at_place != place)
+		return;
+	more = uncollected(nested->first, &nested->outside_base);
+	more.variance = 0;
+	sample_sums_add(samples, &more, 1);
+	for (int i = 0; i < nested->nnodes; i++)
+	{
+		more = uncollected(nested->first + 1 + (uint32) i, &nested->nodes[i].base);
+		more.variance = 0;
+		sample_sums_add(samples, &more, 1);
+	}
+}
+
+SampleSums
+observed_samples(const Observation *o, int place)
+{
+	SampleSums	samples = o->nodes[place].samples;
+	SampleSums	more;
+	dlist_iter	i;
+
+	if (observed == NULL || !plan_sampler_has_sampled())
+		return samples;
+	more = uncollected(o->first + 1 + (uint32) place, &o->nodes[place].base);
+	sample_sums_add(&samples, &more, 1);
+	dlist_foreach(i, &observations)
+		add_nested(o, place, dlist_container(Observation, link, i.cur), &samples);
+	return samples;
+}
+
+Observation *
+observation_of(const QueryDesc *desc)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &observations)
+	{
+		Observation *o = dlist_container(Observation, link, i.cur);
+
+		if (o->desc == desc)
+			return o;
+	}
+	return NULL;
+}
+
+int
+observed_place(const Observation *o, const PlanState *node)
+{
+	/* usually the plan_node_id is the place or close to it */
+	for (int i = 0; i < o->nnodes; i++)
+	{
+		int			place = (node->plan->plan_node_id + i) % o->nnodes;
+
+		if (o->nodes[place].probed.node == node)
+			return place;
+	}
+	return -1;
+}
+
+/* Returns the number of the nearest node above whose calls the sampler sees. */
+static uint32
+number_above(const Observation *o, int place)
+{
+	int			parent = o->nodes[place].parent;
+
+	while (parent >= 0 && o->nodes[parent].kind != NODE_SAMPLED)
+		parent = o->nodes[parent].parent;
+	return o->first + 1 + (uint32) parent;
+}
+
+/*
+ * Returns how a node is observed.  When stubs are installed during the run, a node may be in a
+ * call, so the server's timer, which times OUTPUT_WHOLE nodes, cannot be switched on.  Hash
+ * needs no timer and no stub, because the stub of the node below it publishes Hash as the node
+ * at work.
+ */
+static NodeKind
+node_kind(const Observation *o, const PlanState *node)
+{
+	if (IsA(node, HashState))
+		return NODE_SAMPLED;
+	if (plan_shape(node)->output == OUTPUT_WHOLE)
+		return o->options.late ? NODE_HIDDEN : NODE_WHOLE;
+	return node->async_capable ? NODE_HIDDEN : NODE_SAMPLED;
+}
+
+static bool
+collect_node(PlanState *node, void *context)
+{
+	Collection *collection = context;
+	Observation *o = collection->observation;
+	int			parent = collection->parent;
+	int			place;
+	ObservedNode *n;
+
+	CHECK_FOR_INTERRUPTS();
+	if (IsA(node, GatherState))
+		collection->nworkers += ((Gather *) node->plan)->num_workers;
+	if (IsA(node, GatherMergeState))
+		collection->nworkers += ((GatherMerge *) node->plan)->num_workers;
+
+	/* several nodes may share a subplan, which is then collected only once */
+	if (o != NULL && subplan_among(parent < 0 ? NIL : o->nodes[parent].probed.node->subPlan,
+								   node) != NULL)
+	{
+		for (int i = 0; i < collection->n; i++)
+		{
+			if (o->nodes[i].probed.node == node)
+			{
+				o->nodes[i].probed.is_called = true;
+				return false;
+			}
+		}
+	}
+	place = collection->n++;
+	if (o == NULL)
+		return planstate_tree_walker(node, collect_node, collection);
+	n = &o->nodes[place];
+	n->id = node->plan->plan_node_id;
+	n->parent = parent;
+	n->probed.node = node;
+	n->kind = node_kind(o, node);
+	if (parent >= 0)
+	{
+		const PlanState *above = o->nodes[parent].probed.node;
+		const SubPlanState *subplan;
+
+		/* an InitPlan or CTE is called by the nodes that need its result */
+		subplan = subplan_among(above->initPlan, node);
+		n->probed.is_called = n->is_init_plan = subplan != NULL;
+		n->is_expression = subplan_among(above->subPlan, node) != NULL;
+		n->is_cte = subplan != NULL && subplan->subplan->subLinkType == CTE_SUBLINK;
+		n->probed.parent = &o->nodes[parent].probed;
+		n->probed.sibling = o->nodes[parent].probed.child;
+		o->nodes[parent].probed.child = &n->probed;
+	}
+	collection->parent = place;
+	(void) planstate_tree_walker(node, collect_node, collection);
+	collection->parent = parent;
+	return false;
+}
+
+/*
+ * Lets the server count the node's rows, and time its calls if it is a NODE_WHOLE.  The stub of
+ * another node stops the server's timer: without a call of the stub, the server's times are
+ * shown.
+ */
+static void
+instrument(Observation *o, ObservedNode *n)
+{
+	PlanState  *node = n->probed.node;
+
+	if (node->instrument == NULL)
+		node->instrument = instr_alloc(node->async_capable);
+	n->probed.instr = node->instrument;
+	if (n->kind == NODE_WHOLE || o->options.late)
+		instr_set_timer(node->instrument, !o->options.late);
+}
+
+static void
+install(Observation *o, int place)
+{
+	ObservedNode *n = &o->nodes[place];
+	PlanState  *node = n->probed.node;
+
+	n->was_called = o->options.late && node->ExecProcNode == node->ExecProcNodeReal;
+	instrument(o, n);
+	n->probed.number = o->first + 1 + (uint32) place;
+	n->probed.above = number_above(o, place);
+	n->probed.counts_usage = instr_needs_usage(node->instrument);
+	if (n->kind != NODE_SAMPLED || plan_shape(node)->output == OUTPUT_WHOLE)
+		return;
+	/* during the run, a function that another extension has installed is kept */
+	if (o->options.late && !has_server_function(node) &&
+		node->ExecProcNode != server_call_function(node))
+	{
+		n->kind = NODE_HIDDEN;
+		return;
+	}
+	probe_install(&n->probed);
+}
+
+/* Collects the nodes, and sets *nworkers to the number of workers that the plan may have. */
+static Observation *
+list_nodes(QueryDesc *desc, const ObserveOptions *options, int *nworkers)
+{
+	Collection	collection = {.parent = -1};
+	Observation *o = palloc0(sizeof(Observation));
+
+	o->desc = desc;
+	o->context = CurrentMemoryContext;
+	o->options = *options;
+	o->run.pending = -2;
+	(void) collect_node(desc->planstate, &collection);
+	*nworkers = collection.nworkers;
+	o->nodes = palloc0(sizeof(ObservedNode) * collection.n);
+	collection.observation = o;
+	collection.n = 0;
+	(void) collect_node(desc->planstate, &collection);
+	o->nnodes = collection.n;
+	return o;
+}
+
+Observation *
+observe_list(QueryDesc *desc)
+{
+	ObserveOptions options = {0};
+	int			nworkers;
+
+	return list_nodes(desc, &options, &nworkers);
+}
+
+Observation *
+observe_attach(QueryDesc *desc, const ObserveOptions *options)
+{
+	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
+	int			nworkers;
+	Observation *o = list_nodes(desc, options, &nworkers);
+	uint32		first = free_number();
+
+	if (!plan_sampler_join(first + (uint32) o->nnodes + 1))
+	{
+		MemoryContextSwitchTo(old);
+		return NULL;
+	}
+	o->nworkers = options->no_workers ? 0 : nworkers;
+	o->first = first;
+	dlist_push_head(&observations, &o->link);
+	o->at_end.func = end_observation;
+	o->at_end.arg = o;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &o->at_end);
+
+	/*
+	 * The server collects the workers' counts.  Workers inherit
+	 * es_instrument; they too have stubs, so the server must not time the
+	 * nodes.
+	 */
+	if (nworkers > 0 && (desc->estate->es_instrument != 0 || !options->no_workers))
+		desc->estate->es_instrument =
+			(desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
+	for (int i = 0; i < o->nnodes; i++)
+		install(o, i);
+	if (observed != NULL && plan_sampler_has_sampled())
+		set_bases(o, false);
+	MemoryContextSwitchTo(old);
+	return o;
+}
+
+void
+observe_begin_part(Observation *o)
+{
+	o->under_way = true;
+	o->above = observed->current;
+	if (o->above == SAMPLE_IDLE)
+	{
+		begin_epoch(o);
+		plan_sampler_resume(o->first, &o->part_ns, &o->part_cpu_ns);
+	}
+	else
+	{
+		o->part_cpu_ns = (uint64) cpu_time_ns();
+		o->part_ns = system_clock_read();
+		*current_number = o->first;
+	}
+}
+
+/*
+ * Adds a part of the execution in which nobody has sampled: to the root if it was called, else
+ * to the time outside of the nodes.
+ */
+static void
+add_unseen(Observation *o, double ns)
+{
+	SampleSums	unseen = {.cpu_ns = ns, .variance = ns * ns / 4};
+
+	sample_sums_add(o->ran || !o->nodes[0].probed.begun ? &o->outside : &o->nodes[0].samples,
+					&unseen, 1);
+}
+
+/* The time from the latest sample to the end of the part is divided like the time before. */
+void
+observe_end_part(Observation *o)
+{
+	double		part_ns;
+	uint64		ns;
+	uint64		cpu_ns;
+
+	if (!o->under_way)
+		return;
+	if (o->above == SAMPLE_IDLE)
+		plan_sampler_pause(&ns, &cpu_ns);
+	else
+	{
+		ns = system_clock_read();
+		*current_number = o->above;
+		cpu_ns = (uint64) cpu_time_ns();
+	}
+	part_ns = (double) (int64) (ns - o->part_ns);
+	o->run.run_ns += part_ns;
+	o->run.cpu_ns += (double) (int64) (cpu_ns - o->part_cpu_ns);
+	o->under_way = false;
+	if (o->above != SAMPLE_IDLE)
+	{
+		observe_collect(o, 1);
+		return;
+	}
+	o->by_timeouts |= observed->by_itself;
+	if (plan_sampler_has_sampled() && observed->samples > 0)
+	{
+		double		sampled_ns = (double) (int64) (observed->sampled_ns - o->part_ns);
+		double		unseen_ns = Max(part_ns - Max(sampled_ns, 0), 0);
+
+		o->run.sampler_cpu_ns += observed->cpu_ns;
+		o->run.unseen_squares += unseen_ns * unseen_ns;
+		if (has_number(o, observed->pending))
+		{
+			o->run.pending = place_of(o, observed->pending);
+			o->run.pending_ns = observed->pending_ns;
+		}
+		observe_collect(o, sampled_ns > 0 ? Max(part_ns / sampled_ns, 1) : 1);
+	}
+	else
+		add_unseen(o, part_ns);
+}
