@@ -186,7 +186,6 @@ sub show
 #   name, group, text
 #   set        settings for the query's session
 #   shape      nodes that its plan must have
-#   alone      nodes of the plan that are also measured as separate queries
 #   writes     true if it modifies tables
 #   parallel   true if it is executed by parallel workers
 #   outside    true if some of its time is not spent in a plan node
@@ -199,12 +198,11 @@ sub read_queries
 	{
 		if ($line =~ /^-- query: (.*)/)
 		{
-			push @queries, { name => $1, group => $group, shape => '', set => '', alone => [], text => '' };
+			push @queries, { name => $1, group => $group, shape => '', set => '', text => '' };
 		}
 		elsif ($line =~ /^-- group: (.*)/) { $group = $1; }
 		elsif (!@queries) { $tables .= $line; }
 		elsif ($line =~ /^-- (shape|set): (.*)/) { $queries[-1]{$1} .= ($queries[-1]{$1} ne '' ? ', ' : '') . $2; }
-		elsif ($line =~ /^-- alone ([^:]+): (.*)/) { push @{ $queries[-1]{alone} }, { node => $1, text => $2 }; }
 		elsif ($line =~ /^-- (writes|parallel|outside)$/) { $queries[-1]{$1} = 1; }
 		elsif ($line !~ /^--/) { $queries[-1]{text} .= $line; }
 	}

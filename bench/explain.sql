@@ -12,7 +12,6 @@
 --                          minimum number of such nodes, node type as in EXPLAIN's JSON, and
 --                          conditions on members of the node's JSON
 --   -- set: SETTING, ...   settings of the session
---   -- alone NODE: QUERY   query that executes only the subtree of this node
 --   -- writes              the query writes; it is rolled back, and its tables are vacuumed
 --   -- parallel            the query uses parallel workers; results are reported separately
 --   -- outside             some of the query's time is not spent in a node, for example in triggers
@@ -140,33 +139,27 @@ CHECKPOINT;
 
 -- query: seq scan
 -- shape: Aggregate{Strategy=Plain}, Seq Scan
--- alone Seq Scan: SELECT FROM narrow
 SELECT count(*) FROM narrow
 
 -- query: seq scan, filter
 -- shape: Aggregate, Seq Scan{Rows Removed by Filter>100000}
--- alone Seq Scan: SELECT * FROM fact WHERE val % 7 < 3 AND note LIKE 'note %5%'
 SELECT sum(val) FROM fact WHERE val % 7 < 3 AND note LIKE 'note %5%'
 
 -- query: costly filter
 -- shape: Seq Scan
--- alone Seq Scan: SELECT FROM dim WHERE md5(name) ~ '(7a|b3).*c[0-9]$'
 SELECT count(*) FROM dim WHERE md5(name) ~ '(7a|b3).*c[0-9]$'
 
 -- query: generate_series
 -- shape: Aggregate, Function Scan
--- alone Function Scan: SELECT FROM generate_series(1, 500000)
 SELECT count(*) FROM generate_series(1, 500000)
 
 -- query: ProjectSet
 -- shape: Aggregate, ProjectSet, Result
--- alone ProjectSet: SELECT generate_series(1, 600000)
 SELECT count(*) FROM (SELECT generate_series(1, 600000)) AS s
 
 -- query: index scan
 -- shape: Index Scan
 -- set: enable_seqscan = off, enable_bitmapscan = off
--- alone Index Scan: SELECT * FROM fact WHERE id BETWEEN 1000 AND 250000
 SELECT sum(val) FROM fact WHERE id BETWEEN 1000 AND 250000
 
 -- query: index scan, random heap
@@ -177,7 +170,6 @@ SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 250000
 -- query: index only scan
 -- shape: Index Only Scan{Heap Fetches=0}
 -- set: enable_seqscan = off, enable_bitmapscan = off
--- alone Index Only Scan: SELECT FROM fact WHERE id > 1000
 SELECT count(*) FROM fact WHERE id > 1000
 
 -- query: bitmap scan, BitmapAnd
@@ -218,7 +210,6 @@ SELECT id, dim * 2, val + 1, note FROM fact
 -- query: hash join
 -- shape: Aggregate, Hash Join, Hash{Hash Batches=1}
 -- set: enable_mergejoin = off, enable_nestloop = off
--- alone Hash Join: SELECT fact.val FROM fact JOIN dim ON dim.id = fact.dim WHERE dim.grp < 50
 SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE dim.grp < 50
 
 -- query: hash join, batches
@@ -241,7 +232,6 @@ SELECT count(*) FROM fact WHERE NOT EXISTS (SELECT FROM dim WHERE dim.id = fact.
 -- shape: Merge Join, 2 Index Scan
 -- set: enable_hashjoin = off, enable_nestloop = off, enable_sort = off, enable_seqscan = off
 -- set: enable_bitmapscan = off
--- alone Merge Join: SELECT fact.val, small.x FROM fact JOIN small ON small.id = fact.day
 SELECT sum(fact.val + small.x) FROM fact JOIN small ON small.id = fact.day
 
 -- query: merge join of sorts
@@ -286,7 +276,6 @@ SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim
 -- query: sort
 -- shape: Aggregate, Sort{Sort Space Type=Memory}
 -- set: enable_indexscan = off, enable_indexonlyscan = off
--- alone Sort: SELECT id, dim, note, val FROM fact ORDER BY val
 SELECT max(id), max(dim), max(note) FROM (SELECT id, dim, note, val FROM fact ORDER BY val OFFSET 0)
 	AS s
 
