@@ -4,6 +4,7 @@
 
 #include "explain/observation_record.h"
 #include "explain/plan_shape.h"
+#include "explain/server_instr.h"
 
 void
 record_run(const Observation *o, ProcessRun *run)
@@ -12,7 +13,8 @@ record_run(const Observation *o, ProcessRun *run)
 
 	for (int i = 0; i < o->nnodes; i++)
 		samples += o->nodes[i].samples.samples;
-	run->run_ns += o->run.run_ns;
+	/* fmin() ignores NAN */
+	run->run_ns += fmin(o->run.run_ns, instr_query_ns(o->desc));
 	run->cpu_ns += o->run.cpu_ns;
 	run->samples += samples;
 	run->squares += samples * o->mean_square;

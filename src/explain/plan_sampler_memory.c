@@ -342,6 +342,9 @@ plan_sampler_resume(uint32 number, uint64 *ns, uint64 *cpu_ns)
 	{
 		pg_memory_barrier();
 		wake_worker();
+		/* waking is no time of the execution */
+		*cpu_ns = (uint64) cpu_time_ns();
+		*ns = system_clock_read();
 	}
 }
 

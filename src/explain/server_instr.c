@@ -1,5 +1,7 @@
 #include "postgres.h"
 
+#include <math.h>
+
 #include "compat.h"
 #include "explain/server_instr.h"
 
@@ -100,4 +102,19 @@ instr_common_set_timer(Instrumentation *instr, bool need)
 	instr->need_timer = need;
 	/* if a call is being timed, discards its start */
 	INSTR_TIME_SET_ZERO(instr->starttime);
+}
+
+double
+instr_query_ns(const QueryDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	const Instrumentation *instr = desc->query_instr;
+
+	return instr == NULL || !instr->need_timer ? NAN : INSTR_TIME_GET_DOUBLE(instr->total) * 1e9;
+#else
+	const Instrumentation *instr = desc->totaltime;
+
+	return instr == NULL || !instr->need_timer ? NAN :
+		(instr->total + INSTR_TIME_GET_DOUBLE(instr->counter)) * 1e9;
+#endif
 }

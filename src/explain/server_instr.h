@@ -64,4 +64,10 @@ extern void instr_show(NodeInstr *instr, double first_ns, double total_ns);
 extern void instr_common_set_timer(Instrumentation *instr, bool need);
 #define instr_set_timer(instr, need) instr_common_set_timer(INSTR_COMMON(instr), need)
 
+/*
+ * Returns the time of the execution that an extension such as auto_explain has requested, in ns, or
+ * NAN.
+ */
+extern double instr_query_ns(const QueryDesc *desc);
+
 #endif							/* CLOCKTIMING_SERVER_INSTR_H */
