@@ -171,7 +171,7 @@ sub compare_json
 	my ($ours, $theirs, $what) = @_;
 	my @added = grep { /^Clock / } keys %$ours;
 
-	is_deeply([ grep { !/^Clock / } sort keys %$ours ], [ sort keys %$theirs ], "$what: keys of $theirs->{'Node Type'}");
+	is_deeply([ grep { !/^(?:Clock |Waits$)/ } sort keys %$ours ], [ sort keys %$theirs ], "$what: keys of $theirs->{'Node Type'}");
 	is_deeply([ map { $ours->{$_} } ('Node Type', 'Actual Loops', 'Actual Rows') ],
 		[ map { $theirs->{$_} } ('Node Type', 'Actual Loops', 'Actual Rows') ], "$what: $theirs->{'Node Type'}: rows and loops");
 	cmp_ok(scalar(@added), '>=', $ours->{'Actual Loops'} > 0 ? 7 : 0, "$what: $theirs->{'Node Type'}: ours");
@@ -363,7 +363,7 @@ is($session->query(qq{DO \$\$BEGIN EXECUTE 'EXPLAIN ($on) SELECT 1; EXPLAIN ANAL
 untouched('nested');
 
 # Memory, and many plans in succession
-my $many = qq{DO \$\$BEGIN FOR i IN 1 .. 200 LOOP PERFORM inner_explain('$on ' || (ARRAY[1, 2, 64, 1000000])[1 + i % 4],
+my $many = qq{DO \$\$BEGIN FOR i IN 1 .. 200 LOOP PERFORM inner_explain('$on',
 	format('SELECT k, count(*) FROM (SELECT * FROM a WHERE i %% %s = 0 LIMIT %s) AS x JOIN b USING (k) GROUP BY k ORDER BY 2 LIMIT 5', 1 + i % 7, i)); END LOOP; END\$\$};
 $session->query($many);
 my $first = $session->memory;
