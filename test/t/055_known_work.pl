@@ -52,7 +52,9 @@ foreach my $i (0 .. $#places)
 		# not counted as an error.
 		my @own = @{ $own{ $known->{name} } };
 		my $true = $known->{work} + max(median(@own), 0);
-		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);
+		# At most "waits" of the time is not work.
+		my $self = min(max($true, $known->{self} - ($known->{waits} // 0)), $known->{self});
+		my $error = max(abs($self - $true) - (max(@own) - min(@own)) / 2, 0);
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;

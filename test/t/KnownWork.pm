@@ -169,11 +169,13 @@ sub known_nodes
 	my (%found, @nodes);
 
 	walk($plan, \%found);
-	$found{"Trigger $_->{'Trigger Name'}"} = { 'Clock Self Time' => $_->{Time} } foreach @{ $run->{explain}{Triggers} || [] };
+	# The server times triggers, with the time waiting for a CPU.
+	$found{"Trigger $_->{'Trigger Name'}"} = { 'Clock Self Time' => $_->{Time}, waits => $run->{explain}{Clock}{'CPU Wait Time'} }
+	  foreach @{ $run->{explain}{Triggers} || [] };
 	foreach my $name (sort keys %{ $place->{nodes} })
 	{
 		my $node = $found{$name} or die "$place->{name}: the plan has no $name, but " . join(', ', sort keys %found) . "\n";
-		my %known = (name => "$place->{name}: $name", self => $node->{'Clock Self Time'});
+		my %known = (name => "$place->{name}: $name", self => $node->{'Clock Self Time'}, waits => $node->{waits} // 0);
 
 		$known{margin} = $node->{'Clock Self Margin'} if defined $node->{'Clock Self Margin'};
 		push @nodes, add_sums(\%known, map { $run->{sums}{$_} // die "$place->{name}: nothing in slot $_\n" } @{ $place->{nodes}{$name} });
