@@ -6,6 +6,24 @@
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
+/*
+ * Adds samples.  A nested execution uses the numbers of an earlier one.  If a late sample then moves
+ * time of the earlier one to another number, the difference since the start can be negative.
+ */
+static void
+add_positive(SampleSums *sum, const SampleSums *samples)
+{
+	SampleSums	positive = {
+		.samples = fmax(samples->samples, 0),
+		.cpu_ns = fmax(samples->cpu_ns, 0),
+		.wait_ns = fmax(samples->wait_ns, 0),
+		.cpu_wait_ns = fmax(samples->cpu_wait_ns, 0),
+		.variance = fmax(samples->variance, 0)
+	};
+
+	sample_sums_add(sum, &positive, 1);
+}
+
 void
 record_run(const Observation *o, ProcessRun *run)
 {
@@ -22,7 +40,7 @@ record_run(const Observation *o, ProcessRun *run)
 	run->pending = o->run.pending;
 	run->pending_ns = o->run.pending_ns;
 	run->sampler_cpu_ns += o->run.sampler_cpu_ns;
-	sample_sums_add(&run->outside, &o->outside, 1);
+	add_positive(&run->outside, &o->outside);
 }
 
 static void
@@ -55,7 +73,7 @@ record_node(const Observation *o, int place, const int *places, NodeRecord *reco
 		loops -= worker.loops;
 		whole_ns -= worker.total_ns;
 	}
-	sample_sums_add(&record->samples, &n->samples, 1);
+	add_positive(&record->samples, &n->samples);
 	record->loops += loops;
 	record->first_ns += probe_first_ns(&n->probed);
 	if (n->kind == NODE_WHOLE)
