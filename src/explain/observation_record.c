@@ -7,8 +7,9 @@
 #include "explain/server_instr.h"
 
 /*
- * Adds samples.  A nested execution uses the numbers of an earlier one.  If a late sample then moves
- * time of the earlier one to another number, the difference since the start can be negative.
+ * Adds samples.  A nested execution uses the numbers of an earlier one.  If a late sample then
+ * moves time of the earlier one to another number, the difference since the start can be
+ * negative.
  */
 static void
 add_positive(SampleSums *sum, const SampleSums *samples)
