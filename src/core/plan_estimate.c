@@ -328,6 +328,7 @@ plan_estimate_shares(PlanEstimate *plan)
 	}
 }
 
+/* Scales the samples of each process, then adds up processes, then subtrees. */
 void
 plan_estimate(PlanEstimate *plan)
 {

@@ -194,6 +194,7 @@ throttled_of_group(const char *mount, const char *group)
 }
 #endif
 
+/* Reads the groups of this process, and the first cpu.stat that exists for one of them. */
 double
 system_throttled_ns(void)
 {

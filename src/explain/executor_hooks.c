@@ -361,6 +361,7 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
 }
 
+/* Decides at the first run whether to observe the execution, and begins and ends a part of it. */
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
@@ -414,6 +415,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	end_part(execution);
 }
 
+/* Observes the end, and computes the times, which EXPLAIN and auto_explain print. */
 static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {

@@ -113,11 +113,10 @@ plan_sampler_prepare(bool wait)
 	uint64		requested_ns;
 	BackgroundWorker worker = {0};
 
-	if (plan_sampler_shared == NULL && !tried && !IsInParallelMode())
+	if (plan_sampler_shared == NULL && !tried && !IsInParallelMode() && IsTransactionState())
 	{
 		tried = true;
-		if (IsTransactionState())
-			(void) subtransaction_attempt(attach_shared, NULL);
+		(void) subtransaction_attempt(attach_shared, NULL);
 	}
 	if (plan_sampler_shared == NULL || without_worker || IsParallelWorker() || !IsUnderPostmaster)
 		return;
