@@ -182,17 +182,16 @@ compare_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level
 }
 
 const char *
-compare_verdict(const CompareTest *test, const char *lower, const char *higher)
+compare_verdict(const CompareTest *test, const char *lower, const char *zero, const char *higher)
 {
 	static const char *const verdicts[] = {
-		[COMPARE_DIFFERENT] = "difference",
 		[COMPARE_NOT_PROVEN] = "no difference proven",
 		[COMPARE_TOO_FEW] = "too few values",
 		[COMPARE_NO_TEST] = "nothing varies",
 	};
 
-	if (test->verdict == COMPARE_DIFFERENT && test->difference != 0)
-		return test->difference < 0 ? lower : higher;
+	if (test->verdict == COMPARE_DIFFERENT)
+		return test->difference < 0 ? lower : test->difference > 0 ? higher : zero;
 	return verdicts[test->verdict];
 }
 

@@ -83,8 +83,12 @@ extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* Returns the argument lower or higher if a difference is proven and not 0, else other words. */
-extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *higher);
+/*
+ * Returns one of the three arguments if a difference is proven, else other words.  A proven
+ * difference is 0 if many values are equal.
+ */
+extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *zero,
+								   const char *higher);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the

@@ -274,11 +274,12 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 
 		put_figures(row, tested, lengthof(tested), as_float);
 		if (as_float)
-			row_put_text(row, compare_verdict(test, "lower", "higher"));
+			row_put_text(row, compare_verdict(test, "lower", "difference", "higher"));
 		else if (fabs(test->difference) >= MATTERING_NS)
-			row_put_text(row, compare_verdict(test, "faster, matters", "slower, matters"));
+			row_put_text(row, compare_verdict(test, "faster, matters", NULL, "slower, matters"));
 		else
 			row_put_text(row, compare_verdict(test, "faster, does not matter (< 5 ns)",
+											  "differs, does not matter (< 5 ns)",
 											  "slower, does not matter (< 5 ns)"));
 		put_figures(row, &test->p_value, 1, true);
 		put_figures(row, more, lengthof(more), as_float);

@@ -34,7 +34,8 @@ SELECT ok(abs(difference_percent - difference_ns / first_median_ns * 100) <= 0.0
     abs(difference_percent) * 1e-4,
           source || ': the differences in percent and in ns agree') FROM pair;
 SELECT is(verdict, CASE WHEN p_value >= 0.05 THEN 'no difference proven'
-                        ELSE CASE WHEN difference_ns < 0 THEN 'faster, ' ELSE 'slower, ' END
+                        ELSE CASE WHEN difference_ns < 0 THEN 'faster, '
+                             WHEN difference_ns = 0 THEN 'differs, ' ELSE 'slower, ' END
                              || CASE WHEN abs(difference_ns) < 5 THEN 'does not matter (< 5 ns)'
                                      ELSE 'matters' END END,
           source || ': the verdict agrees with the p-value') FROM pair;

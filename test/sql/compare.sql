@@ -171,7 +171,8 @@ FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'),
 SELECT source, n, min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns
     AS ordered,
        difference_ns IS NULL AS first, p_value BETWEEN 0 AND 1 AS p,
-       verdict ~ '^(no difference proven|(faster|slower), (matters|does not matter .*))$' AS verdict
+       verdict ~ '^(no difference proven|(faster|slower|differs), (matters|does not matter .*))$'
+           AS verdict
 FROM clock_compare('{SYSTEM, getrusage, system, Monotonic, getrusage}', 0.01, confidence => 90);
 SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources WHERE available)
     AS those_available
