@@ -93,7 +93,7 @@ full_finished(QueryDesc *desc, void *arg, double run_ms)
 {
 	ExplainedQuery *explained = arg;
 
-	explained->observation = observe_list(desc);
+	explained->observation = observe_list(desc, NULL);
 	explained->plan = full_estimate(explained->observation, explained->run.plan, run_ms * 1e6,
 									explained->plain_ms * 1e6);
 	observe_show(explained->observation, explained->plan);

@@ -1,14 +1,14 @@
 /*
- * Several executions of a process may be observed at a time: functions within a plan execute other
- * plans, and cursors pause.  Each has a range of numbers.  The sampler's sums begin at 0 (an epoch)
- * when a process that was idle begins to execute an observed plan; sums of paused executions are
- * collected before.  The sums of a nested execution are added to the node that was at work.
+ * Several executions of a process may be observed at a time: functions within a plan execute
+ * other plans, and cursors pause.  Each has a range of numbers.  The sampler's sums begin at 0
+ * (an epoch) when a process that was idle begins to execute an observed plan, and for a nested
+ * execution whose times somebody has asked for; sums of other executions are collected before.
+ * The sums of a nested execution are added to the node that was at work.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 
 #include "compat.h"
 #include "core/cpu_usage.h"
@@ -96,26 +96,28 @@ caller_of(const Observation *o, int *place)
 }
 
 /*
- * Adds the increase of a number's sums since the latest call.  In the executions that have called
- * this one, adds it to the node at work, but without the variance: switches between nodes of this
- * execution do not matter there.
+ * Adds the increase of a number's sums since the latest call, and returns the number of
+ * samples.  In the executions that have called this one, adds it to the node at work, but
+ * without the variance: switches between nodes of this execution do not matter there.
  */
-static void
+static double
 collect_samples(Observation *o, int place, SampleSums *base, double factor)
 {
 	SampleSums	now = observed->sums[o->first + 1 + (uint32) place];
 	SampleSums	more = {0};
+	double		samples = now.samples - base->samples;
 	int			level = 0;
 
 	sample_sums_add(&more, &now, factor);
 	sample_sums_add(&more, base, -factor);
-	more.samples /= factor;
+	more.samples = samples;
 	more.variance *= factor;
 	*base = now;
 	sample_sums_add(samples_at(o, place), &more, 1);
 	more.variance = 0;
-	while (more.samples > 0 && (o = caller_of(o, &place)) != NULL && level++ < MOST_LEVELS)
+	while (samples > 0 && (o = caller_of(o, &place)) != NULL && level++ < MOST_LEVELS)
 		sample_sums_add(samples_at(o, place), &more, 1);
+	return samples;
 }
 
 static void
@@ -145,13 +147,15 @@ collect_waits(Observation *o)
 void
 observe_collect(Observation *o, double factor)
 {
+	double		samples;
+
 	if (!plan_sampler_has_sampled())
 		return;
-	collect_samples(o, -1, &o->outside_base, factor);
+	samples = collect_samples(o, -1, &o->outside_base, factor);
 	for (int i = 0; i < o->nnodes; i++)
-		collect_samples(o, i, &o->nodes[i].base, factor);
+		samples += collect_samples(o, i, &o->nodes[i].base, factor);
 	collect_waits(o);
-	if (observed->samples > 0)
+	if (samples > 0)
 		o->mean_square = observed->squares / observed->samples;
 }
 
@@ -194,6 +198,8 @@ begin_epoch(const Observation *next)
 
 		observe_collect(o, 1);
 		set_bases(o, true);
+		if (o->under_way && o->has_epoch && o != next)
+			o->run.sampler_cpu_ns += observed->cpu_ns;
 	}
 	memset(wait_base, 0, sizeof(wait_base));
 	plan_sampler_begin(next->options.asked, free_number(), IsParallelWorker() ? 0 : 1 +
@@ -211,27 +217,6 @@ end_observation(void *arg)
 	dlist_delete(&o->link);
 	for (int i = 0; i < o->nnodes; i++)
 		probe_remove(&o->nodes[i].probed);
-}
-
-typedef struct Collection
-{
-	Observation *observation;	/* NULL: only count */
-	int			n;
-	int			parent;
-	int			nworkers;
-} Collection;
-
-static const SubPlanState *
-subplan_among(const List *subplans, const PlanState *node)
-{
-	ListCell   *cell;
-
-	foreach(cell, subplans)
-	{
-		if (lfirst_node(SubPlanState, cell)->planstate == node)
-			return lfirst_node(SubPlanState, cell);
-	}
-	return NULL;
 }
 
 /* While a node executes another plan, the node itself is at work as well. */
@@ -331,165 +316,12 @@ observed_place(const Observation *o, const PlanState *node)
 	return -1;
 }
 
-/* Returns the number of the nearest node above whose calls the sampler sees. */
-static uint32
-number_above(const Observation *o, int place)
-{
-	int			parent = o->nodes[place].parent;
-
-	while (parent >= 0 && o->nodes[parent].kind != NODE_SAMPLED)
-		parent = o->nodes[parent].parent;
-	return o->first + 1 + (uint32) parent;
-}
-
-/*
- * Returns how a node is observed.  When stubs are installed during the run, a node may be in a
- * call, so the server's timer, which times OUTPUT_WHOLE nodes, cannot be switched on.  Hash
- * needs no timer and no stub, because the stub of the node below it publishes Hash as the node
- * at work.
- */
-static NodeKind
-node_kind(const Observation *o, const PlanState *node)
-{
-	if (IsA(node, HashState))
-		return NODE_SAMPLED;
-	if (plan_shape(node)->output == OUTPUT_WHOLE)
-		return o->options.late ? NODE_HIDDEN : NODE_WHOLE;
-	return node->async_capable ? NODE_HIDDEN : NODE_SAMPLED;
-}
-
-static bool
-collect_node(PlanState *node, void *context)
-{
-	Collection *collection = context;
-	Observation *o = collection->observation;
-	int			parent = collection->parent;
-	int			place;
-	ObservedNode *n;
-
-	CHECK_FOR_INTERRUPTS();
-	if (IsA(node, GatherState))
-		collection->nworkers += ((Gather *) node->plan)->num_workers;
-	if (IsA(node, GatherMergeState))
-		collection->nworkers += ((GatherMerge *) node->plan)->num_workers;
-
-	/* several nodes may share a subplan, which is then collected only once */
-	if (o != NULL && subplan_among(parent < 0 ? NIL : o->nodes[parent].probed.node->subPlan,
-								   node) != NULL)
-	{
-		for (int i = 0; i < collection->n; i++)
-		{
-			if (o->nodes[i].probed.node == node)
-			{
-				o->nodes[i].probed.is_called = true;
-				return false;
-			}
-		}
-	}
-	place = collection->n++;
-	if (o == NULL)
-		return planstate_tree_walker(node, collect_node, collection);
-	n = &o->nodes[place];
-	n->id = node->plan->plan_node_id;
-	n->parent = parent;
-	n->probed.node = node;
-	n->kind = node_kind(o, node);
-	if (parent >= 0)
-	{
-		const PlanState *above = o->nodes[parent].probed.node;
-		const SubPlanState *subplan;
-
-		/* an InitPlan or CTE is called by the nodes that need its result */
-		subplan = subplan_among(above->initPlan, node);
-		n->probed.is_called = n->is_init_plan = subplan != NULL;
-		n->is_expression = subplan_among(above->subPlan, node) != NULL;
-		n->is_cte = subplan != NULL && subplan->subplan->subLinkType == CTE_SUBLINK;
-		n->probed.parent = &o->nodes[parent].probed;
-		n->probed.sibling = o->nodes[parent].probed.child;
-		o->nodes[parent].probed.child = &n->probed;
-	}
-	collection->parent = place;
-	(void) planstate_tree_walker(node, collect_node, collection);
-	collection->parent = parent;
-	return false;
-}
-
-/*
- * Lets the server count the node's rows, and time its calls if it is a NODE_WHOLE.  The stub of
- * another node stops the server's timer: without a call of the stub, the server's times are
- * shown.
- */
-static void
-instrument(Observation *o, ObservedNode *n)
-{
-	PlanState  *node = n->probed.node;
-
-	if (node->instrument == NULL)
-		node->instrument = instr_alloc(node->async_capable);
-	n->probed.instr = node->instrument;
-	if (n->kind == NODE_WHOLE || o->options.late)
-		instr_set_timer(node->instrument, !o->options.late);
-}
-
-static void
-install(Observation *o, int place)
-{
-	ObservedNode *n = &o->nodes[place];
-	PlanState  *node = n->probed.node;
-
-	n->was_called = o->options.late && node->ExecProcNode == node->ExecProcNodeReal;
-	instrument(o, n);
-	n->probed.number = o->first + 1 + (uint32) place;
-	n->probed.above = number_above(o, place);
-	n->probed.counts_usage = instr_needs_usage(node->instrument);
-	if (n->kind != NODE_SAMPLED || plan_shape(node)->output == OUTPUT_WHOLE)
-		return;
-	/* during the run, a function that another extension has installed is kept */
-	if (o->options.late && !has_server_function(node) &&
-		node->ExecProcNode != server_call_function(node))
-	{
-		n->kind = NODE_HIDDEN;
-		return;
-	}
-	probe_install(&n->probed);
-}
-
-/* Collects the nodes, and sets *nworkers to the number of workers that the plan may have. */
-static Observation *
-list_nodes(QueryDesc *desc, const ObserveOptions *options, int *nworkers)
-{
-	Collection	collection = {.parent = -1};
-	Observation *o = palloc0(sizeof(Observation));
-
-	o->desc = desc;
-	o->context = CurrentMemoryContext;
-	o->options = *options;
-	o->run.pending = -2;
-	(void) collect_node(desc->planstate, &collection);
-	*nworkers = collection.nworkers;
-	o->nodes = palloc0(sizeof(ObservedNode) * collection.n);
-	collection.observation = o;
-	collection.n = 0;
-	(void) collect_node(desc->planstate, &collection);
-	o->nnodes = collection.n;
-	return o;
-}
-
-Observation *
-observe_list(QueryDesc *desc)
-{
-	ObserveOptions options = {0};
-	int			nworkers;
-
-	return list_nodes(desc, &options, &nworkers);
-}
-
 Observation *
 observe_attach(QueryDesc *desc, const ObserveOptions *options)
 {
 	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
-	int			nworkers;
-	Observation *o = list_nodes(desc, options, &nworkers);
+	Observation *o = observe_list(desc, options);
+	bool		has_workers = o->nworkers > 0;
 	uint32		first = free_number();
 
 	if (!plan_sampler_join(first + (uint32) o->nnodes + 1))
@@ -497,7 +329,8 @@ observe_attach(QueryDesc *desc, const ObserveOptions *options)
 		MemoryContextSwitchTo(old);
 		return NULL;
 	}
-	o->nworkers = options->no_workers ? 0 : nworkers;
+	if (options->no_workers)
+		o->nworkers = 0;
 	o->first = first;
 	dlist_push_head(&observations, &o->link);
 	o->at_end.func = end_observation;
@@ -509,11 +342,11 @@ observe_attach(QueryDesc *desc, const ObserveOptions *options)
 	 * es_instrument; they too have stubs, so the server must not time the
 	 * nodes.
 	 */
-	if (nworkers > 0 && (desc->estate->es_instrument != 0 || !options->no_workers))
+	if (has_workers && (desc->estate->es_instrument != 0 || !options->no_workers))
 		desc->estate->es_instrument =
 			(desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
 	for (int i = 0; i < o->nnodes; i++)
-		install(o, i);
+		observe_install(o, i);
 	if (observed != NULL && plan_sampler_has_sampled())
 		set_bases(o, false);
 	MemoryContextSwitchTo(old);
@@ -525,7 +358,8 @@ observe_begin_part(Observation *o)
 {
 	o->under_way = true;
 	o->above = observed->current;
-	if (o->above == SAMPLE_IDLE)
+	o->has_epoch = o->above == SAMPLE_IDLE || o->options.asked;
+	if (o->has_epoch)
 	{
 		begin_epoch(o);
 		plan_sampler_resume(o->first, &o->part_ns, &o->part_cpu_ns);
@@ -551,11 +385,32 @@ add_unseen(Observation *o, double ns)
 					&unseen, 1);
 }
 
+/*
+ * After an epoch for a nested execution, begins another one for the execution that has called
+ * it.
+ */
+static void
+continue_above(const Observation *o)
+{
+	const Observation *above = owner_of(o->above);
+	uint64		ns;
+	uint64		cpu_ns;
+
+	if (above == NULL)
+	{
+		observed->current = SAMPLE_IDLE;
+		return;
+	}
+	begin_epoch(above);
+	plan_sampler_resume(o->above, &ns, &cpu_ns);
+}
+
 /* The time from the latest sample to the end of the part is divided like the time before. */
 void
 observe_end_part(Observation *o)
 {
 	double		part_ns;
+	double		epoch_ns;
 	uint64		ns;
 	uint64		cpu_ns;
 
@@ -573,16 +428,18 @@ observe_end_part(Observation *o)
 	o->run.run_ns += part_ns;
 	o->run.cpu_ns += (double) (int64) (cpu_ns - o->part_cpu_ns);
 	o->under_way = false;
-	if (o->above != SAMPLE_IDLE)
+	if (!o->has_epoch)
 	{
 		observe_collect(o, 1);
 		return;
 	}
 	o->by_timeouts |= observed->by_itself;
+	/* less than part_ns after the epoch of a nested execution */
+	epoch_ns = Min(part_ns, (double) (int64) (ns - observed->part_ns));
 	if (plan_sampler_has_sampled() && observed->samples > 0)
 	{
-		double		sampled_ns = (double) (int64) (observed->sampled_ns - o->part_ns);
-		double		unseen_ns = Max(part_ns - Max(sampled_ns, 0), 0);
+		double		unseen_ns = Max(Min((double) (int64) (ns - observed->sampled_ns), epoch_ns), 0);
+		double		sampled_ns = epoch_ns - unseen_ns;
 
 		o->run.sampler_cpu_ns += observed->cpu_ns;
 		o->run.unseen_squares += unseen_ns * unseen_ns;
@@ -591,8 +448,10 @@ observe_end_part(Observation *o)
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
 		}
-		observe_collect(o, sampled_ns > 0 ? Max(part_ns / sampled_ns, 1) : 1);
+		observe_collect(o, sampled_ns > 0 ? epoch_ns / sampled_ns : 1);
 	}
 	else
-		add_unseen(o, part_ns);
+		add_unseen(o, epoch_ns);
+	if (o->above != SAMPLE_IDLE)
+		continue_above(o);
 }

@@ -61,6 +61,7 @@ typedef struct Observation
 	uint32		first;			/* number of the time outside of the nodes;
 								 * the numbers of the nodes follow */
 	uint32		above;			/* number at work before the execution */
+	bool		has_epoch;		/* the sampler's sums began with this part */
 	bool		ran;			/* ExecutorRun() has ended */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
 	SampleSums	outside_base;	/* like base and samples of a node */
@@ -89,8 +90,14 @@ typedef struct Observation
  */
 extern Observation *observe_attach(QueryDesc *desc, const ObserveOptions *options);
 
-/* Returns the nodes of a plan, without observing it, in CurrentMemoryContext. */
-extern Observation *observe_list(QueryDesc *desc);
+/*
+ * Returns the nodes of a plan, without observing it, in CurrentMemoryContext.  "options" may be
+ * NULL.
+ */
+extern Observation *observe_list(QueryDesc *desc, const ObserveOptions *options);
+
+/* Sets the members of a node for which "first" must be set, and installs its stub. */
+extern void observe_install(Observation *observation, int place);
 
 /* Begin and end a part of the execution: an ExecutorRun() or ExecutorFinish(). */
 extern void observe_begin_part(Observation *observation);

@@ -39,12 +39,16 @@
 
 /* The worker ends after this time without a sample, in ms, unless the library is preloaded. */
 #define KEPT_MS			60000
+#define IDLE_WAIT_MS	10000
 
 /* Time for which the worker spins after it was woken, and after an execution, in ns. */
 #define EXPECT_NS		2e6
 
 /* Shortest sleep, in ns.  The kernel adds some ten microseconds. */
 #define LEAST_SLEEP_NS	80e3
+
+/* Longest sleep that a process which begins an execution cannot end, in ns. */
+#define DEAF_SLEEP_NS	2e6
 
 /* Time between two questions whether a CPU is idle, in ns. */
 #define IDLE_CHECK_NS	1e6
@@ -255,6 +259,12 @@ next_sample(const Watched *w, uint64 now_ns)
 	return now_ns + (uint64) (sample_interval_ns(&own, elapsed_ns) * (0.5 + random));
 }
 
+static bool
+is_at_work(const Watched *w)
+{
+	return w->process->current != SAMPLE_IDLE && !w->process->by_itself;
+}
+
 /* Returns the number of processes that execute observed plans, or are about to. */
 static int
 observed_processes(void)
@@ -262,8 +272,7 @@ observed_processes(void)
 	uint32		n = 0;
 
 	for (const Watched *w = watched; w != NULL; w = w->next)
-		n += w->process->current != SAMPLE_IDLE && !w->process->by_itself ?
-			w->process->processes : 0;
+		n += is_at_work(w) ? w->process->processes : 0;
 	return (int) n;
 }
 
@@ -308,7 +317,7 @@ charge(double ns, int active)
 
 	for (Watched *w = watched; w != NULL; w = w->next)
 	{
-		if (w->process->current == SAMPLE_IDLE)
+		if (!is_at_work(w))
 			continue;
 		w->process->cpu_ns += ns / active;
 		unasked |= !w->process->asked;
@@ -317,38 +326,36 @@ charge(double ns, int active)
 		bucket_ns -= ns;
 }
 
+/* Returns whether a process has begun an execution since its latest sample. */
+static bool
+has_begun(void)
+{
+	for (const Watched *w = watched; w != NULL; w = w->next)
+	{
+		if (is_at_work(w) && pg_atomic_read_u32(&w->process->part) != w->part)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Waits until a process begins an execution.  "changes": as read before the slots.  Returns false if
- * the worker must exit.
+ * Sleeps until a process begins an execution, for at most "ms".  "changes": as read before the
+ * slots.  Returns whether the time has passed.
  */
 static bool
-wait_for_work(uint32 changes, int *idle_ms)
+sleep_on_latch(uint32 changes, long ms)
 {
-	const int	wait_ms = 10000;
-	int			events;
+	int			events = 0;
 
 	pg_atomic_write_u32(&plan_sampler_shared->asleep, 1);
 	pg_memory_barrier();
-	if (pg_atomic_read_u32(&plan_sampler_shared->changes) != changes)
-	{
-		pg_atomic_write_u32(&plan_sampler_shared->asleep, 0);
-		return true;
-	}
-	for (const Watched *w = watched; w != NULL; w = w->next)
-	{
-		if (w->process->current != SAMPLE_IDLE && !w->process->by_itself)
-		{
-			pg_atomic_write_u32(&plan_sampler_shared->asleep, 0);
-			return true;
-		}
-	}
-	events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, wait_ms,
-					   PG_WAIT_EXTENSION);
+	if (pg_atomic_read_u32(&plan_sampler_shared->changes) == changes &&
+		!has_begun())
+		events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+						   PG_WAIT_EXTENSION);
 	pg_atomic_write_u32(&plan_sampler_shared->asleep, 0);
 	ResetLatch(MyLatch);
-	if ((events & WL_TIMEOUT) != 0)
-		*idle_ms += wait_ms;
-	return plan_sampler_is_permanent || *idle_ms < KEPT_MS;
+	return (events & WL_TIMEOUT) != 0;
 }
 
 /* Samples all processes that are due.  Returns the number at work, and sets the next time. */
@@ -363,7 +370,7 @@ sample_all(uint64 *next_ns)
 		uint32		number = w->process->current;
 		uint64		now_ns;
 
-		if (number == SAMPLE_IDLE || w->process->by_itself)
+		if (!is_at_work(w))
 			continue;
 		follow(w);
 		active++;
@@ -382,7 +389,7 @@ sample_all(uint64 *next_ns)
 
 /* Waits for the next sample. */
 static void
-pause_until(uint64 next_ns)
+pause_until(uint64 next_ns, uint32 changes)
 {
 	uint64		now_ns = system_clock_read();
 	double		left_ns = now_ns < next_ns ? (double) (next_ns - now_ns) : 0;
@@ -395,12 +402,12 @@ pause_until(uint64 next_ns)
 				SPIN_DELAY();
 		}
 	}
+	else if (left_ns > DEAF_SLEEP_NS)
+		(void) sleep_on_latch(changes, (long) Min(left_ns / 1e6, 1000));
 	else
 	{
-		struct timespec ts = {.tv_sec = (time_t) (left_ns / 1e9)};
+		struct timespec ts = {.tv_nsec = (long) Max(left_ns, 1e3)};
 
-		ts.tv_sec = Min(ts.tv_sec, 1);
-		ts.tv_nsec = (long) Min(Max(left_ns, 1e3), 999999999.0);
 		(void) nanosleep(&ts, NULL);
 	}
 }
@@ -447,7 +454,7 @@ run(void)
 			check_idle_cpus();
 			active = 0;
 			for (const Watched *w = watched; w != NULL; w = w->next)
-				active += w->process->current != SAMPLE_IDLE;
+				active += is_at_work(w);
 			if (active > 0)
 				charge(used_ns, active);
 			bucket_ns = Min(bucket_ns + BUCKET_RATE * (double) (now_ns - checked_ns), BUCKET_NS);
@@ -460,13 +467,14 @@ run(void)
 		{
 			idle_ms = 0;
 			expected_ns = now_ns + (uint64) EXPECT_NS;
-			pause_until(next_ns);
+			pause_until(next_ns, changes);
 		}
 		else if (now_ns < expected_ns && pace.cpu_is_idle)
 			SPIN_DELAY();
 		else
 		{
-			if (!wait_for_work(changes, &idle_ms))
+			idle_ms += sleep_on_latch(changes, IDLE_WAIT_MS) ? IDLE_WAIT_MS : 0;
+			if (idle_ms >= KEPT_MS && !plan_sampler_is_permanent)
 				break;
 			expected_ns = system_clock_read() + (uint64) EXPECT_NS;
 		}

@@ -90,7 +90,7 @@ live_begin(QueryDesc *desc, int level, TimestampTz started_at, PlanState *called
 
 	live->desc = desc;
 	live->observation = observation_of(desc);
-	live->nodes = live->observation != NULL ? live->observation : observe_list(desc);
+	live->nodes = live->observation != NULL ? live->observation : observe_list(desc, NULL);
 	live->at_work = palloc0(sizeof(bool) * live->nodes->nnodes);
 	live->total_ns = palloc0(sizeof(double) * live->nodes->nnodes);
 	live->variances = palloc0(sizeof(double) * live->nodes->nnodes);

@@ -68,6 +68,10 @@ sub is_about
 
 	$session->query($on);
 	is($session->query(sprintf $explain, 1.5, 0)->{out}, 'false true false', 'the first node takes the time');
+	# Somebody waits for the measurement, so it is sampled as if it were alone.
+	is($session->query(q{SELECT max(sampler_ms) > 0, abs(sum(self_ms) + sum(cpu_wait_ms) - max(run_ms)) <= max(run_ms) / 1000
+		FROM clock_explain('SELECT count(*) FROM generate_series(1, 2000000)')})->{out},
+		't|t', 'the measurement has samples of its own');
 	# Without a connection to a database, the sampler is not in pg_stat_activity.
 	($sampler) = map { m{^/proc/(\d+)/} } grep { slurp_file("/proc/$1/stat") =~ /\) \S $node->{_pid} / if m{(\d+)} }
 	  grep { (eval { slurp_file($_) } // '') =~ /clocktiming sampler/ } glob '/proc/[0-9]*/cmdline';
