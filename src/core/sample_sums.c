@@ -377,7 +377,8 @@ sample_pending(const SampleState *state, double *ns)
 double
 sample_interval_ns(const SamplePace *pace, double elapsed_ns)
 {
-	double		interval_ns = pace->cpu_is_idle ? SAMPLE_DENSE_NS : SAMPLE_SPARSE_NS;
+	double		interval_ns = pace->cpu_is_idle ? SAMPLE_DENSE_NS :
+		SAMPLE_SPARSE_NS / fmin(fmax(pace->processes, 1), SAMPLE_TOGETHER);
 
 	if (elapsed_ns > SAMPLE_DENSE_FOR_NS)
 		interval_ns = fmax(interval_ns, pace->sleep_cpu_ns * elapsed_ns / SAMPLE_DENSE_FOR_NS);

@@ -168,17 +168,22 @@ typedef struct SamplePace
 	double		sleep_cpu_ns;	/* CPU time of a sample after a sleep */
 	double		max_share;		/* limit of the CPU time, as a share of the
 								 * time; 0: none */
+	int			processes;		/* number of processes that are sampled
+								 * together after a sleep */
 } SamplePace;
 
 /*
  * Returns the time in ns from now to the next sample of an execution that began elapsed_ns ago.
  * It is SAMPLE_DENSE_NS at first, and grows so that the sampler uses SAMPLE_DENSE_FOR_NS /
- * elapsed_ns of a CPU.  Without an idle CPU, it is at least SAMPLE_SPARSE_NS.
+ * elapsed_ns of a CPU.  Without an idle CPU, it is at least SAMPLE_SPARSE_NS, divided by the number
+ * of processes up to SAMPLE_TOGETHER: a sleep costs the same, however many processes are sampled
+ * after it.
  */
 extern double sample_interval_ns(const SamplePace *pace, double elapsed_ns);
 
 #define SAMPLE_DENSE_NS		20e3
 #define SAMPLE_DENSE_FOR_NS	100e6
 #define SAMPLE_SPARSE_NS		1e6
+#define SAMPLE_TOGETHER		4
 
 #endif							/* CLOCKTIMING_SAMPLE_SUMS_H */

@@ -77,6 +77,7 @@ typedef struct Watched
 	uint32		part;
 	SampleState state;
 	uint64		due_ns;			/* time of the next sample; 0: at once */
+	uint64		early_ns;		/* time before it at which a sample is welcome */
 } Watched;
 
 bool		plan_sampler_is_permanent = false;
@@ -245,18 +246,24 @@ sample(Watched *w, uint32 number)
 	p->pending = sample_pending(&w->state, &p->pending_ns);
 }
 
-/* Returns the time of the next sample, with a random deviation of up to half of the interval. */
-static uint64
-next_sample(const Watched *w, uint64 now_ns)
+/*
+ * Sets the time of the next sample, with a random deviation of up to half of the interval.  If the
+ * sampler sleeps, it may take a sample earlier, together with those of other processes.
+ */
+static void
+set_next_sample(Watched *w, uint64 now_ns)
 {
 	double		elapsed_ns = now_ns > w->process->start_ns ?
 		(double) (now_ns - w->process->start_ns) : 0;
 	double		random = ldexp((double) (random_next(&random_state) >> 11), -53);
 	SamplePace	own = pace;
+	double		interval_ns;
 
 	if (!w->process->asked && bucket_ns <= 0)
 		own.max_share = BUCKET_RATE;
-	return now_ns + (uint64) (sample_interval_ns(&own, elapsed_ns) * (0.5 + random));
+	interval_ns = sample_interval_ns(&own, elapsed_ns);
+	w->due_ns = now_ns + (uint64) (interval_ns * (0.5 + random));
+	w->early_ns = pace.cpu_is_idle ? 0 : (uint64) (interval_ns / 2);
 }
 
 static bool
@@ -367,7 +374,6 @@ sample_all(uint64 *next_ns)
 	*next_ns = PG_UINT64_MAX;
 	for (Watched *w = watched; w != NULL; w = w->next)
 	{
-		uint32		number = w->process->current;
 		uint64		now_ns;
 
 		if (!is_at_work(w))
@@ -375,15 +381,15 @@ sample_all(uint64 *next_ns)
 		follow(w);
 		active++;
 		now_ns = system_clock_read();
-		if (now_ns >= w->due_ns)
+		if (now_ns + w->early_ns >= w->due_ns)
 		{
 			/* the node at work now, not when its turn was found */
-			number = w->process->current;
-			sample(w, number);
-			w->due_ns = next_sample(w, now_ns);
+			sample(w, w->process->current);
+			set_next_sample(w, now_ns);
 		}
 		*next_ns = Min(*next_ns, w->due_ns);
 	}
+	pace.processes = active;
 	return active;
 }
 

@@ -325,6 +325,11 @@ test_pace(void)
 	pace.cpu_is_idle = false;
 	ok(sample_interval_ns(&pace, 0) == SAMPLE_SPARSE_NS &&
 	   near(sample_interval_ns(&pace, 10e9), 2e6, 1), "without an idle CPU, they are sparse");
+	pace.processes = 3;
+	ok(near(sample_interval_ns(&pace, 0), SAMPLE_SPARSE_NS / 3, 1), "three processes are sampled together");
+	pace.processes = 100;
+	ok(near(sample_interval_ns(&pace, 0), SAMPLE_SPARSE_NS / 4, 1), "the sampler wakes 4000 times a second at most");
+	pace.processes = 1;
 	pace.cpu_is_idle = true;
 	pace.max_share = 0.01;
 	ok(near(sample_interval_ns(&pace, 0), 2e6, 1), "the CPU time has a limit");
