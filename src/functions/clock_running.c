@@ -41,28 +41,49 @@ may_see(const LiveHeader *header)
 		has_privs_of_role(GetUserId(), header->userid);
 }
 
+/*
+ * Returns the leader's place of a node.  A worker's plan may lack nodes, and several nodes may have
+ * the same plan_node_id, but the order is the same.  -1: not found.
+ */
+static int
+leader_place(LiveImage *image, int id, int *from)
+{
+	int			n = image->header.nnodes;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			place = (*from + i) % n;
+
+		if (live_node(image, place)->id == id)
+		{
+			*from = place + 1;
+			return place;
+		}
+	}
+	return -1;
+}
+
 static void
 add_worker(Running *leader, LiveImage *worker)
 {
 	LiveImage  *image = leader->image;
+	int			from = 0;
 
 	leader->workers += worker->header.pid != 0;
 	image->header.as_of = Max(image->header.as_of, worker->header.as_of);
 	for (int i = 0; i < worker->header.nnodes; i++)
 	{
 		const LiveCounts *counts = live_counts(worker, i);
+		int			place = leader_place(image, live_node(worker, i)->id, &from);
 
-		for (int j = 0; j < image->header.nnodes; j++)
-		{
-			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0)
-				continue;
-			if (!live_counts(image, j)->includes_workers)
-				live_add_counts(live_counts(image, j), counts);
-			else if (image->header.sampled)
-				live_add_times(live_counts(image, j), counts);
-			leader->processes[j]++;
-			leader->share_ns[j] += worker->header.run_ns;
-		}
+		if (place < 0 || counts->loops <= 0)
+			continue;
+		if (!live_counts(image, place)->includes_workers)
+			live_add_counts(live_counts(image, place), counts);
+		else if (image->header.sampled)
+			live_add_times(live_counts(image, place), counts);
+		leader->processes[place]++;
+		leader->share_ns[place] += worker->header.run_ns;
 	}
 }
 

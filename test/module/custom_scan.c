@@ -6,7 +6,8 @@
  * Scans of a table named custom_N have a custom node above the server's sequential scan.  The
  * custom node returns one row in N, or none if N is 0.  It adds the rows that it does not return
  * to "tuplecount" of its instrumentation, as a foreign data wrapper does with rows that it has
- * changed remotely.
+ * changed remotely.  If the table's name ends in _twin, the sequential scan has the custom node's
+ * plan_node_id, as nodes of some extensions have.
  *
  * Below Gather, each process scans the whole table, so that the numbers of rows are the same in
  * each execution.
@@ -37,6 +38,8 @@ custom_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 
+	if (lsecond_int(plan->custom_private))
+		((Plan *) linitial(plan->custom_plans))->plan_node_id = plan->scan.plan.plan_node_id;
 	node->custom_ps = list_make1(ExecInitNode(linitial(plan->custom_plans), estate, eflags));
 }
 
@@ -134,7 +137,7 @@ custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, L
 static const CustomPathMethods path_methods = {.CustomName = "custom", .PlanCustomPath = custom_plan};
 
 static Path *
-custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
+custom_path(PlannerInfo *root, RelOptInfo *rel, int n, bool twin, int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -148,7 +151,7 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
 	path->path.total_cost = 1.0 / (workers + 1);	/* so low that the planner chooses this path */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
-	path->custom_private = list_make1_int(n);
+	path->custom_private = list_make2_int(n, twin);
 	path->methods = &path_methods;
 	return (Path *) path;
 }
@@ -157,16 +160,18 @@ static void
 custom_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	int			n;
+	bool		twin;
 	int			workers;
 
 	if (previous_set_rel_pathlist != NULL)
 		previous_set_rel_pathlist(root, rel, rti, rte);
 	if (rte->rtekind != RTE_RELATION || sscanf(get_rel_name(rte->relid), "custom_%d", &n) != 1)
 		return;
-	add_path(rel, custom_path(root, rel, n, 0));
+	twin = strstr(get_rel_name(rte->relid), "_twin") != NULL;
+	add_path(rel, custom_path(root, rel, n, twin, 0));
 	workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
 	if (rel->consider_parallel && workers > 0)
-		add_partial_path(rel, custom_path(root, rel, n, workers));
+		add_partial_path(rel, custom_path(root, rel, n, twin, workers));
 }
 
 void

@@ -41,6 +41,7 @@ $node->safe_psql(
 	CREATE TABLE custom_1 AS SELECT * FROM u;
 	CREATE TABLE custom_10 AS SELECT * FROM u;
 	CREATE TABLE custom_0 AS SELECT * FROM u;
+	CREATE TABLE custom_10_twin AS SELECT * FROM u;
 	CREATE TABLE p (i integer, k integer) PARTITION BY RANGE (i);
 	CREATE TABLE q (i integer, k integer) PARTITION BY RANGE (i);
 	SELECT format('CREATE TABLE %s_%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s)', n, m, n, m * 1000, (m + 1) * 1000)
@@ -665,6 +666,9 @@ for my $n (1, 10, 0)
 	plan_is_exact("custom_$n in loops, ended by LIMIT", "SELECT count(*) FROM few, LATERAL (SELECT i FROM custom_$n AS c WHERE c.k <> few.i LIMIT 7) AS x",
 		like => [ qr/^ *Limit; .*\n *Custom Scan; Actual Loops=10;/m, $removed ]);
 }
+plan_is_exact('two nodes with one plan_node_id', 'SELECT count(*) FROM custom_10_twin', like => [ qr/Custom Scan; .*Actual Rows=3000;.*\n +Seq Scan.*Actual Rows=3000/ ],
+	rows => { Aggregate => 1, 'Custom Scan' => 3000, 'Seq Scan' => 3000 });
+is(query(q{SELECT count(DISTINCT node), bool_and(self_ms >= 0) FROM clock_explain('SELECT count(*) FROM custom_10_twin') WHERE node > 0}), '3|t', 'each has a row and a time');
 plan_is_exact('custom scans in an Append', 'SELECT i FROM custom_1 UNION ALL SELECT i FROM custom_10 UNION ALL SELECT i FROM custom_0',
 	like => [ qr/^Append; .*Actual Rows=3300;/, qr/($custom(.|\n)*){3}/ ], rows => { Append => 3300, 'Custom Scan' => '3000 3000 3000' });
 for my $n (1, 10, 0)
