@@ -47,23 +47,31 @@ sum_of(const PlanEstimate *plan, int process)
 
 /*
  * Time waiting for a CPU at the end of the execution may be missing in the sums, because the
- * sampler learns of it late.  It belongs to the node with the longest run of samples; if there is
+ * sampler learns of it late.  It is in the time of late samples, which is in no sum yet, or in that
+ * of the node whose samples are the first since the sampler learned of the CPU time.  If there is
  * more, it is divided among all nodes.
  */
 static ProcessScale
 scale_of(PlanEstimate *plan, int process)
 {
-	const ProcessRun *run = &plan->processes[process];
+	ProcessRun *run = &plan->processes[process];
 	SampleSums	sum = sum_of(plan, process);
+	SampleSums *samples = run->pending >= 0 && run->pending < plan->nnodes ?
+		&plan->nodes[run->pending].records[process].samples : &run->outside;
 	ProcessScale scale = {0};
 	double		cpu_wait_ns;
 	double		missing_ns;
+	double		ns;
 
 	if (all_ns(&sum) <= 0)
 	{
 		scale.least_variance = run->run_ns * run->run_ns;
 		return scale;
 	}
+	ns = run->run_ns - run->cpu_ns - sum.wait_ns - sum.cpu_wait_ns;
+	ns = fmin(fmax(ns, 0), fmin(run->gaps_ns, fmax(run->run_ns - all_ns(&sum), 0)));
+	samples->cpu_wait_ns += ns;
+	sum.cpu_wait_ns += ns;
 	scale.all_ns = all_ns(&sum);
 	scale.time = run->run_ns / scale.all_ns;
 	scale.unseen_squares = run->unseen_squares + pow(fmax(run->run_ns - scale.all_ns, 0), 2);
@@ -71,10 +79,7 @@ scale_of(PlanEstimate *plan, int process)
 	missing_ns = cpu_wait_ns - sum.cpu_wait_ns;
 	if (missing_ns > 0 && run->pending >= -1 && run->pending < plan->nnodes)
 	{
-		SampleSums *samples = run->pending < 0 ? &plan->processes[process].outside :
-			&plan->nodes[run->pending].records[process].samples;
-		double		ns = fmin(fmin(missing_ns, run->pending_ns), fmax(samples->cpu_ns, 0));
-
+		ns = fmin(fmin(missing_ns, run->pending_ns), fmax(samples->cpu_ns, 0));
 		samples->cpu_ns -= ns;
 		samples->cpu_wait_ns += ns;
 		sum.cpu_ns -= ns;

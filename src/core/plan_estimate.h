@@ -111,7 +111,8 @@ typedef struct ProcessRun
 	int			pending;		/* node to which time waiting for a CPU that
 								 * is in no sum yet belongs; -1: outside; -2:
 								 * none */
-	double		pending_ns;		/* at most this time */
+	double		pending_ns;		/* at most this time, of its samples */
+	double		gaps_ns;		/* time of late samples that is in no sum yet */
 	SampleSums	outside;		/* samples outside of the nodes */
 	double		sampler_cpu_ns; /* CPU time of the sampler for this process */
 } ProcessRun;

@@ -55,6 +55,7 @@ sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns)
 	state->ring.n = state->ring.next = 0;
 	state->mean_ns = state->weight_ns = 0;
 	state->gap_is_open = false;
+	state->settled.off_ns = 0;
 	sample_resume(state, ns, cpu_ns);
 }
 
@@ -106,39 +107,6 @@ waits_in(const SampleGap *gap)
 	return n;
 }
 
-/* Divides a CPU time equally among a gap's samples without a wait event, or among all. */
-static void
-divide_cpu(const SampleGap *gap, const SampleTable *table, double ns)
-{
-	uint32_t	nwaits = waits_in(gap);
-	bool		all = nwaits == gap->n;
-
-	for (uint32_t i = 0; i < gap->n; i++)
-	{
-		if (all || gap->places[i].event == 0)
-			table->sums[gap->places[i].number].cpu_ns += ns / (all ? gap->n : gap->n - nwaits);
-	}
-}
-
-/* Divides a time off the CPU among a gap's wait events.  Without any, it is waiting for a CPU. */
-static void
-divide_off(const SampleGap *gap, const SampleTable *table, double ns)
-{
-	uint32_t	nwaits = waits_in(gap);
-
-	if (nwaits == 0)
-		table->sums[gap->number].cpu_wait_ns += ns;
-	for (uint32_t i = 0; i < gap->n; i++)
-	{
-		const SamplePlace *place = &gap->places[i];
-
-		if (place->event == 0)
-			continue;
-		table->sums[place->number].wait_ns += ns / nwaits;
-		add_wait(table, place->number, place->event, ns / nwaits);
-	}
-}
-
 /*
  * Returns the variance of a number's share of a gap.  It is estimated by the means of batches
  * of successive samples (Law, Simulation Modeling and Analysis, 2015, section 9.5.3), because
@@ -153,6 +121,8 @@ variance_of_share(const SampleGap *gap, uint32_t number)
 	double		n[GAP_BATCHES] = {0};
 	double		same[GAP_BATCHES] = {0};
 
+	if (gap->n < GAP_BATCHES)
+		return 0.25;
 	for (uint32_t i = 0; i < gap->n; i++)
 	{
 		uint32_t	batch = i * GAP_BATCHES / gap->n;
@@ -169,28 +139,84 @@ variance_of_share(const SampleGap *gap, uint32_t number)
 	return squares / (GAP_BATCHES * (GAP_BATCHES - 1)) + share * (1 - share) / gap->n;
 }
 
-/* Adds the time of an open gap to the sums. */
+/*
+ * Returns the part of a gap's time off the CPU that was spent in wait events.  The samples
+ * before and after it show the ratio of waits to work; the remaining time was spent waiting for
+ * a CPU.
+ */
+static double
+gap_wait_ns(const SampleGap *gap)
+{
+	uint32_t	nwaits = waits_in(gap);
+
+	if (nwaits == gap->n)
+		return gap->off_ns;
+	return fmin(gap->off_ns, gap->ns * nwaits / (gap->n - nwaits));
+}
+
+/*
+ * Adds the time of a gap to the sums, divided among its samples: the CPU time among those without a
+ * wait event, if any.  With factor -1, takes it out again.
+ */
+static void
+divide_gap(const SampleGap *gap, const SampleTable *table, double factor)
+{
+	uint32_t	nwaits = waits_in(gap);
+	bool		all = nwaits == gap->n;
+	double		wait_ns = gap_wait_ns(gap);
+	double		square = factor * pow(gap->ns + wait_ns, 2);
+
+	*table->squares += square;
+	table->sums[gap->number].cpu_wait_ns += factor * (gap->off_ns - wait_ns);
+	for (uint32_t i = 0; i < gap->n; i++)
+	{
+		const SamplePlace *place = &gap->places[i];
+		SampleSums *sums = &table->sums[place->number];
+		bool		is_first = true;
+
+		if (all || place->event == 0)
+			sums->cpu_ns += factor * gap->ns / (all ? gap->n : gap->n - nwaits);
+		if (place->event != 0)
+		{
+			sums->wait_ns += factor * wait_ns / nwaits;
+			add_wait(table, place->number, place->event, factor * wait_ns / nwaits);
+		}
+		for (uint32_t j = 0; j < i; j++)
+			is_first &= gap->places[j].number != place->number;
+		if (is_first)
+			sums->variance += square * variance_of_share(gap, place->number);
+	}
+}
+
+static void
+put_gap(SampleState *state, const SampleTable *table, const SampleGap *gap)
+{
+	divide_gap(gap, table, 1);
+	state->settled = *gap;
+}
+
+/* Ends the samples after a gap. */
 static void
 close_gap(SampleState *state, const SampleTable *table)
 {
 	const SampleGap *gap = current_gap(state);
-	double		square;
 
-	if (gap == NULL)
-		return;
 	state->gap_is_open = false;
-	divide_cpu(gap, table, gap->ns);
-	divide_off(gap, table, gap->off_ns);
-	square = pow(gap->ns + gap->off_ns, 2);
-	for (uint32_t i = 0; i < gap->n; i++)
-	{
-		uint32_t	number = gap->places[i].number;
-		bool		is_first = true;
+	if (gap != NULL && gap->known)
+		put_gap(state, table, gap);
+}
 
-		for (uint32_t j = 0; j < i; j++)
-			is_first &= gap->places[j].number != number;
-		if (is_first)
-			table->sums[number].variance += square * variance_of_share(gap, number);
+/* Called when the time off the CPU in the gaps since the previous update is known. */
+static void
+settle_gaps(SampleState *state, const SampleTable *table)
+{
+	for (uint32_t i = 0; i < state->ngaps; i++)
+	{
+		SampleGap  *gap = &state->gaps[i];
+
+		if (!gap->known && gap != current_gap(state))
+			put_gap(state, table, gap);
+		gap->known = true;
 	}
 }
 
@@ -204,7 +230,8 @@ open_gap(SampleState *state, uint32_t number, double ns)
 	gap->number = number;
 	gap->ns = ns;
 	gap->off_ns = 0;
-	gap->n = ring->n;
+	gap->known = false;
+	gap->before = gap->n = ring->n;
 	for (uint32_t i = 0; i < ring->n; i++)
 		gap->places[i] = ring->places[(ring->next + SAMPLE_RING - ring->n + i) % SAMPLE_RING];
 	state->gap_is_open = true;
@@ -223,43 +250,92 @@ continue_gap(SampleState *state, const SampleTable *table, SamplePlace place)
 		close_gap(state, table);
 }
 
+/*
+ * Returns the run during which the process was off the CPU.  The kernel updates the CPU time
+ * when the process leaves the CPU, so if more time is missing than the latest sample stands for
+ * (last_ns), the process has been off the CPU since the previous update: the runs are searched
+ * in order of time.
+ */
 static SampleRun *
-longest_run(SampleState *state)
+off_run(SampleState *state, double last_ns)
 {
-	SampleRun  *longest = NULL;
+	SampleRun  *last = &state->runs[state->nruns - 1];
 
+	if (state->nruns > 0 && state->off_ns <= last_ns && !last->waits && last->ns > 0)
+		return last;
 	for (uint32_t i = 0; i < state->nruns; i++)
 	{
-		SampleRun  *run = &state->runs[i];
-
-		if (!run->waits && run->ns > 0 && (longest == NULL || run->ns > longest->ns))
-			longest = run;
+		if (!state->runs[i].waits && state->runs[i].ns > 0)
+			return &state->runs[i];
 	}
-	return longest;
+	return NULL;
 }
 
+/*
+ * Takes samples out of a gap that found the process without a CPU: they would make their number
+ * look too large.  "after": those after the gap, else those before.
+ */
 static void
-take_off_gap(SampleState *state, const SampleTable *table, SampleGap *gap, double ns)
+drop_samples(SampleGap *gap, bool after)
 {
-	if (gap == current_gap(state))
-	{
-		gap->ns -= ns;
-		gap->off_ns += ns;
+	if (after ? gap->before == 0 : gap->n == gap->before)
 		return;
+	if (after)
+		gap->n = gap->before;
+	else
+	{
+		gap->n -= gap->before;
+		memmove(gap->places, &gap->places[gap->before], sizeof(gap->places[0]) * gap->n);
+		gap->before = 0;
 	}
-	divide_cpu(gap, table, -ns);
-	divide_off(gap, table, ns);
+}
+
+/* A run was off the CPU: the gaps beside it are divided without its samples. */
+static void
+drop_run(SampleState *state, const SampleRun *run)
+{
+	uint32_t	i = (uint32_t) (run - state->runs);
+
+	if (i + 1 < state->nruns && state->runs[i + 1].gap >= 0)
+		drop_samples(&state->gaps[state->runs[i + 1].gap], false);
+	if (i > 0 && state->runs[i - 1].gap >= 0)
+		drop_samples(&state->gaps[state->runs[i - 1].gap], true);
+}
+
+/*
+ * When a gap ends, the kernel may not have added the time since the process got its CPU back.
+ * It is in the next update, which is then longer than the time that has passed.
+ */
+static void
+give_back(SampleState *state, const SampleTable *table)
+{
+	SampleGap  *gap = current_gap(state);
+	bool		in_sums = gap == NULL || !gap->known;
+	double		ns;
+
+	if (in_sums)
+		gap = &state->settled;
+	ns = fmin(-state->off_ns, gap->off_ns);
+	if (ns < LEAST_OFF_NS || ns < LEAST_OFF_SAMPLES * state->mean_ns)
+		return;
+	if (in_sums)
+		divide_gap(gap, table, -1);
+	gap->ns += ns;
+	gap->off_ns -= ns;
+	if (in_sums)
+		divide_gap(gap, table, 1);
+	state->off_ns += ns;
 }
 
 /* Moves the time off the CPU from cpu_ns to cpu_wait_ns. */
 static void
-take_off(SampleState *state, const SampleTable *table)
+take_off(SampleState *state, const SampleTable *table, double last_ns)
 {
 	SampleRun  *run;
 
 	if (state->off_ns > LEAST_OFF_NS && state->off_ns > LEAST_OFF_SAMPLES * state->mean_ns)
 	{
-		while (state->off_ns > 0 && (run = longest_run(state)) != NULL)
+		while (state->off_ns > 0 && (run = off_run(state, last_ns)) != NULL)
 		{
 			double		ns = fmin(state->off_ns, run->ns);
 
@@ -267,15 +343,24 @@ take_off(SampleState *state, const SampleTable *table)
 			{
 				table->sums[run->number].cpu_ns -= ns;
 				table->sums[run->number].cpu_wait_ns += ns;
+				if (ns > SAMPLE_RING * state->mean_ns)
+					drop_run(state, run);
 			}
 			else
-				take_off_gap(state, table, &state->gaps[run->gap], ns);
+			{
+				state->gaps[run->gap].ns -= ns;
+				state->gaps[run->gap].off_ns += ns;
+			}
 			run->ns -= ns;
 			state->off_ns -= ns;
 		}
 	}
+	else
+		give_back(state, table);
+	state->settled.off_ns = 0;
 	/* the CPU time includes that of system calls within wait events */
 	state->off_ns = fmax(state->off_ns, -LEAST_OFF_SAMPLES * state->mean_ns);
+	settle_gaps(state, table);
 	forget_runs(state);
 }
 
@@ -344,7 +429,8 @@ sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 		sums->variance += variance;
 		table->sums[state->number].variance += variance;
 	}
-	*table->squares += ns * ns;
+	if (!late)
+		*table->squares += ns * ns;
 
 	/*
 	 * late samples increase the mean by little, but if all samples become
@@ -359,19 +445,26 @@ sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 	{
 		state->off_ns -= (double) (sample->cpu_ns - state->cpu_ns);
 		state->cpu_ns = sample->cpu_ns;
-		take_off(state, table);
+		take_off(state, table, waits ? 0 : ns);
 	}
 }
 
 uint32_t
-sample_pending(const SampleState *state, double *ns)
+sample_pending(const SampleState *state, double *ns, double *gaps_ns)
 {
-	const SampleRun *run = &state->runs[state->longest];
+	*gaps_ns = 0;
+	for (uint32_t i = 0; i < state->ngaps; i++)
+		*gaps_ns += state->gaps[i].known ? 0 : state->gaps[i].ns;
+	for (uint32_t i = 0; i < state->nruns; i++)
+	{
+		const SampleRun *run = &state->runs[i];
 
-	if (state->nruns == 0 || run->waits)
-		return SAMPLE_IDLE;
-	*ns = run->ns;
-	return run->number;
+		if (run->waits)
+			continue;
+		*ns = run->gap < 0 ? run->ns : 0;
+		return run->number;
+	}
+	return SAMPLE_IDLE;
 }
 
 double

@@ -91,6 +91,9 @@ typedef struct SampleGap
 	uint32_t	number;			/* of the late sample */
 	double		ns;				/* on the CPU */
 	double		off_ns;			/* off the CPU, as far as known */
+	bool		known;			/* the kernel has updated the CPU time since,
+								 * so off_ns is known */
+	uint32_t	before;			/* number of samples before the gap */
 	uint32_t	n;				/* number of samples before and after the gap */
 	SamplePlace places[2 * SAMPLE_RING];	/* these samples, in order of time */
 } SampleGap;
@@ -113,7 +116,9 @@ typedef struct SampleState
 	SampleRun	runs[SAMPLE_RUNS];
 	uint32_t	ngaps;
 	SampleGap	gaps[SAMPLE_GAPS];
-	bool		gap_is_open;	/* the last gap is not in the sums yet */
+	bool		gap_is_open;	/* samples after the last gap are missing */
+	SampleGap	settled;		/* gap that is in the sums since the latest
+								 * update, if its off_ns is not 0 */
 } SampleState;
 
 /* Adds samples, multiplied by a factor, to a sum. */
@@ -131,8 +136,9 @@ extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
  * With a wait event, the time since the previous sample counts as wait_ns, else as cpu_ns.  Linux
  * updates the CPU time of another process only at timer interrupts and when the process leaves the
  * CPU.  When it has been updated, the time without a wait event in which the process did not use
- * the CPU is moved from cpu_ns to cpu_wait_ns: first that of the longest run of samples at the same
- * number, because a process that waits for a CPU does not go on to another node.
+ * the CPU is moved from cpu_ns to cpu_wait_ns.  The kernel also updates it when the process leaves
+ * the CPU.  So if the time off the CPU is longer than the time that the latest sample stands for,
+ * it began with the first sample after the previous update.
  *
  * The variance is estimated by successive differences (von Neumann, Ann.  Math.  Stat.  12,
  * 1941): neighbouring samples at different numbers add (a^2 + b^2) / 4 to the variance of both
@@ -144,21 +150,25 @@ extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
  * than this estimate, because neighbouring samples are not independent.  A single sample in
  * each interval does not show by how much.
  *
- * A sample is late if the time since the previous sample is 8 times the mean.  This gap is divided
- * among the SAMPLE_RING samples before and after it, because other nodes may have worked in the
- * meantime.  If there are wait events among these samples, the time in which the process did not
- * use the CPU is divided among them, else it is time waiting for a CPU.  The gap is in the sums
- * only after these samples, or after the next gap.
+ * A sample is late if the time since the previous sample is 8 times the mean.  This gap is
+ * divided among the SAMPLE_RING samples before and after it, because other nodes may have
+ * worked in the meantime; samples at which the process turns out to have been off the CPU do
+ * not count.  If some of them are in wait events, the ratio of waits to work in the gap is
+ * assumed to be theirs, and what is left of the time off the CPU is time waiting for a CPU.
+ * The gap is in the sums only after these samples, and after the kernel has updated the CPU
+ * time.
  *
  * If the table of waits is full, a wait is missing there.
  */
 extern void sample_add(SampleState *state, const SampleTable *table, const Sample *sample);
 
 /*
- * Returns the number of the longest run of samples without a wait event since the kernel
- * updated the CPU time, and its time in *ns; SAMPLE_IDLE if there is none.
+ * Returns the number of the first samples without a wait event since the kernel updated the CPU
+ * time, and in *ns the time that they stand for: the process may have been off the CPU.
+ * SAMPLE_IDLE if there are none.  Sets *gaps_ns to the time of gaps since then, which is in no
+ * sum.
  */
-extern uint32_t sample_pending(const SampleState *state, double *ns);
+extern uint32_t sample_pending(const SampleState *state, double *ns, double *gaps_ns);
 
 /* Limits of the time that a sampler spends on an execution. */
 typedef struct SamplePace

@@ -354,24 +354,6 @@ observe_attach(QueryDesc *desc, const ObserveOptions *options)
 }
 
 void
-observe_root_rows(Observation *o)
-{
-	const ProbedNode *root = &o->nodes[0].probed;
-	double		rows = (double) o->desc->estate->es_processed;
-
-	if (o->ran || !probe_is_bypassed(root))
-		return;
-	/* the stub has counted the first row; nodes may add to their own counts */
-	o->root_rows = Max(o->root_rows, 1);
-	if (rows <= o->root_rows)
-		return;
-	root->instr->tuplecount += rows - o->root_rows;
-	o->root_rows = rows;
-	/* another extension may have ended the loop, as EXPLAIN does */
-	root->instr->running = true;
-}
-
-void
 observe_begin_part(Observation *o)
 {
 	o->under_way = true;
@@ -434,7 +416,6 @@ observe_end_part(Observation *o)
 
 	if (!o->under_way)
 		return;
-	observe_root_rows(o);
 	if (o->above == SAMPLE_IDLE)
 		plan_sampler_pause(&ns, &cpu_ns);
 	else
@@ -466,6 +447,7 @@ observe_end_part(Observation *o)
 		{
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
+			o->run.gaps_ns = observed->gaps_ns;
 		}
 		observe_collect(o, sampled_ns > 0 ? epoch_ns / sampled_ns : 1);
 	}

@@ -61,8 +61,6 @@ typedef struct Observation
 	uint32		first;			/* number of the time outside of the nodes;
 								 * the numbers of the nodes follow */
 	uint32		above;			/* number at work before the execution */
-	double		root_rows;		/* rows in the root's Instrumentation, if no
-								 * stub counts them */
 	bool		has_epoch;		/* the sampler's sums began with this part */
 	bool		ran;			/* ExecutorRun() has ended */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
@@ -100,9 +98,6 @@ extern Observation *observe_list(QueryDesc *desc, const ObserveOptions *options)
 
 /* Sets the members of a node for which "first" must be set, and installs its stub. */
 extern void observe_install(Observation *observation, int place);
-
-/* Sets the root's rows if no stub counts them.  A signal handler may call it. */
-extern void observe_root_rows(Observation *observation);
 
 /* Begin and end a part of the execution: an ExecutorRun() or ExecutorFinish(). */
 extern void observe_begin_part(Observation *observation);

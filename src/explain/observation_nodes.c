@@ -129,19 +129,6 @@ instrument(Observation *o, ObservedNode *n)
 		instr_set_timer(node->instrument, !o->options.late);
 }
 
-/*
- * Returns whether the executor itself counts the root's rows, and does nothing else with them.  A
- * stub lengthens a fast call by some percent.
- */
-static bool
-root_needs_no_stub(const Observation *o)
-{
-	const QueryDesc *desc = o->desc;
-
-	return o->options.asked && !o->options.late && desc->operation == CMD_SELECT &&
-		desc->dest->mydest == DestNone && !desc->plannedstmt->parallelModeNeeded;
-}
-
 void
 observe_install(Observation *o, int place)
 {
@@ -153,7 +140,6 @@ observe_install(Observation *o, int place)
 	n->probed.number = o->first + 1 + (uint32) place;
 	n->probed.above = number_above(o, place);
 	n->probed.counts_usage = instr_needs_usage(node->instrument);
-	n->probed.once = place == 0 && !n->probed.counts_usage && root_needs_no_stub(o);
 	if (n->kind != NODE_SAMPLED || plan_shape(node)->output == OUTPUT_WHOLE)
 		return;
 	/* during the run, a function that another extension has installed is kept */

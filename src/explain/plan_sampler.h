@@ -67,8 +67,9 @@ typedef struct ObservedProcess
 			double		squares;	/* sum of squared times of samples */
 			uint64		sampled_ns; /* time of the latest sample */
 			double		cpu_ns; /* CPU time of the sampler for this epoch */
-			uint32		pending;	/* these two: result of sample_pending() */
+			uint32		pending;	/* these: result of sample_pending() */
 			double		pending_ns;
+			double		gaps_ns;
 		};
 		char		line3[LINE_SIZE];
 	};

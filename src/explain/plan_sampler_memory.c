@@ -287,7 +287,7 @@ sample_self(void)
 	sample_add(&timeout_state, &table, &sample);
 	observed->samples++;
 	observed->sampled_ns = sample.ns;
-	observed->pending = sample_pending(&timeout_state, &observed->pending_ns);
+	observed->pending = sample_pending(&timeout_state, &observed->pending_ns, &observed->gaps_ns);
 	enable_timeout_after(timeout_id, TIMEOUT_MS);
 }
 
@@ -315,6 +315,7 @@ plan_sampler_begin(bool asked, uint32 numbers, uint32 processes)
 		memset(observed->sums, 0, sizeof(SampleSums) * Min(numbers, observed->nsums));
 		observed->samples = observed->squares = observed->cpu_ns = 0;
 		observed->pending = SAMPLE_IDLE;
+		observed->gaps_ns = 0;
 		sample_begin(&timeout_state, observed->start_ns, (uint64) cpu_time_ns());
 	}
 	pg_write_barrier();

@@ -217,6 +217,7 @@ follow(Watched *w)
 		memset(p->sums, 0, sizeof(SampleSums) * w->nsums);
 		p->samples = p->squares = p->cpu_ns = 0;
 		p->pending = SAMPLE_IDLE;
+		p->gaps_ns = 0;
 		sample_begin(&w->state, p->part_ns, p->part_cpu_ns);
 		pg_write_barrier();
 		pg_atomic_write_u32(&p->seen_epoch, epoch);
@@ -243,7 +244,7 @@ sample(Watched *w, uint32 number)
 	sample_add(&w->state, &table, &seen);
 	p->samples++;
 	p->sampled_ns = seen.ns;
-	p->pending = sample_pending(&w->state, &p->pending_ns);
+	p->pending = sample_pending(&w->state, &p->pending_ns, &p->gaps_ns);
 }
 
 /*

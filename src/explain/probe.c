@@ -189,12 +189,6 @@ call_probed(ProbedNode *probed)
 		if (!TupIsNull(slot))
 			instr->tuplecount++;
 	}
-	if (probed->once && !TupIsNull(slot) && node->ExecProcNode == probed->stub)
-	{
-		/* between its calls, next to nothing is done, so it stays at work */
-		node->ExecProcNode = node->ExecProcNodeReal;
-		*current_number = probed->number;
-	}
 	if (start_ns != 0)
 	{
 		first_ns = Max((double) (int64) (system_clock_read() - start_ns), 1);
@@ -326,12 +320,6 @@ probe_remove(ProbedNode *probed)
 	memset(probed->probe, 0, sizeof(StubSlot));
 	(void) probed_delete(all_probed, probed->node);
 	probed->probe = NULL;
-}
-
-bool
-probe_is_bypassed(const ProbedNode *probed)
-{
-	return probed->once && probed->begun && probed->node->ExecProcNode != probed->stub;
 }
 
 void

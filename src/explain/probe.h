@@ -49,8 +49,6 @@ typedef struct ProbedNode
 	bool		begun;			/* the node was called */
 	bool		is_called;		/* subplan: any node may call it */
 	bool		counts_usage;	/* the server counts buffers or WAL */
-	bool		once;			/* only the first call needs the stub: the
-								 * root of a query whose rows are discarded */
 	ProbeCaller callers[PROBE_CALLERS]; /* only if is_called */
 
 	/* first calls of loops, of which some are timed by the clock */
@@ -70,9 +68,6 @@ typedef struct ProbedNode
  */
 extern void probe_install(ProbedNode *probed);
 extern void probe_remove(ProbedNode *probed);
-
-/* Returns whether calls of a node no longer go through its stub, which therefore counts no rows. */
-extern bool probe_is_bypassed(const ProbedNode *probed);
 
 /* Sets the number that is published after calls of a node. */
 extern void probe_set_above(ProbedNode *probed, uint32 above);

@@ -196,8 +196,6 @@ put_batches(const PlanState *node, LiveCounts *counts)
 static void
 put_rows(LiveExecution *live)
 {
-	if (live->observation != NULL)
-		observe_root_rows(live->observation);
 	for (int i = 0; i < live->image->header.nnodes; i++)
 	{
 		const PlanState *node = live_state_of(live, i);

@@ -143,6 +143,7 @@ typedef struct Simulation
 	double		least;			/* percentage of the margins that must hold */
 	double		most;
 	double		bias;			/* of a time, in INTERVALs */
+	bool		throttled;		/* a limit of the CPU time, with a period of 100 ms */
 } Simulation;
 
 static Process process;
@@ -208,7 +209,8 @@ static void
 estimate_sampled(void)
 {
 	double		pending_ns = 0;
-	uint32_t	pending = sample_pending(&sampled.state, &pending_ns);
+	double		gaps_ns = 0;
+	uint32_t	pending = sample_pending(&sampled.state, &pending_ns, &gaps_ns);
 
 	new_plan(NODES, 1);
 	runs[0] = (ProcessRun)
@@ -216,7 +218,7 @@ estimate_sampled(void)
 		.run_ns = process.run_ns,.cpu_ns = process.cpu_ns,.samples = sampled.samples,
 			.squares = sampled.squares,
 			.pending = pending == SAMPLE_IDLE ? -2 : (int) pending - FIRST_NODE,
-				.pending_ns = pending_ns,
+				.pending_ns = pending_ns,.gaps_ns = gaps_ns,
 			.outside = sampled.sums[OUTSIDE]
 	};
 	for (int i = 0; i < NODES; i++)
@@ -260,9 +262,12 @@ simulate(const Simulation *simulation)
 			INTERVAL);
 		if (simulation->lose_every_ms > 0)
 			process_disturb(&process, simulation->lose_every_ms * MS, 4 * MS, &random_state);
+		if (simulation->throttled)
+			process_throttle(&process, 100 * MS, &random_state);
 		sample_process(&process,
 					   &(Sampler) {INTERVAL, simulation->tick_ms * MS,
-					   simulation->stop_every_ms * MS, 2 * MS},
+					   simulation->stop_every_ms * MS, 2 * MS,
+					   simulation->throttled ? 100 * MS : 0},
 					   &sampled, &random_state);
 		estimate_sampled();
 		sound &= is_sound();
@@ -313,40 +318,43 @@ static void
 test_simulations(void)
 {
 	static const Simulation simulations[] = {
-		{"constant short calls, few samples", CONSTANT, 0.1, 50, 0, 0, 0, 93, 97, 0},
-		{"constant short calls", CONSTANT, 0.1, 500, 0, 0, 0, 93, 97, 0},
-		{"constant calls of half the interval", CONSTANT, 0.3, 500, 0, 0, 0, 93, 97, 0},
-		{"exponential short calls, few samples", EXPONENTIAL, 0.02, 50, 0, 0, 0, 93, 97, 0},
-		{"exponential short calls", EXPONENTIAL, 0.05, 500, 0, 0, 0, 93, 97, 0},
-		{"lognormal short calls, few samples", LOGNORMAL, 0.02, 50, 0, 0, 0, 93, 97, 0},
-		{"lognormal short calls", LOGNORMAL, 0.05, 500, 0, 0, 0, 93, 98, 0},
-		{"rarely long calls, few samples", RARELY_LONG, 0.1, 50, 0, 0, 0, 93, 98, 0},
-		{"rarely long calls", RARELY_LONG, 0.05, 500, 0, 0, 0, 93, 98, 0},
-		{"phases of short calls, few samples", PHASES, 0.02, 50, 0, 0, 0, 93, 100, 0.6},
-		{"phases of short calls", PHASES, 0.1, 500, 0, 0, 0, 93, 100, 0.6},
-		{"waits", WAITING, 0.05, 500, 0, 0, 0, 93, 97, 2},
+		{"constant short calls, few samples", CONSTANT, 0.1, 50, 0, 0, 0, 93, 97, 0, false},
+		{"constant short calls", CONSTANT, 0.1, 500, 0, 0, 0, 93, 97, 0, false},
+		{"constant calls of half the interval", CONSTANT, 0.3, 500, 0, 0, 0, 93, 97, 0, false},
+		{"exponential short calls, few samples", EXPONENTIAL, 0.02, 50, 0, 0, 0, 93, 97, 0, false},
+		{"exponential short calls", EXPONENTIAL, 0.05, 500, 0, 0, 0, 93, 97, 0, false},
+		{"lognormal short calls, few samples", LOGNORMAL, 0.02, 50, 0, 0, 0, 93, 97, 0, false},
+		{"lognormal short calls", LOGNORMAL, 0.05, 500, 0, 0, 0, 93, 98, 0, false},
+		{"rarely long calls, few samples", RARELY_LONG, 0.1, 50, 0, 0, 0, 93, 98, 0, false},
+		{"rarely long calls", RARELY_LONG, 0.05, 500, 0, 0, 0, 93, 98, 0, false},
+		{"phases of short calls, few samples", PHASES, 0.02, 50, 0, 0, 0, 93, 100, 0.6, false},
+		{"phases of short calls", PHASES, 0.1, 500, 0, 0, 0, 93, 100, 0.6, false},
+		{"waits", WAITING, 0.05, 500, 0, 0, 0, 93, 97, 2, false},
 
 		/* longer calls have smaller variances than is estimated */
-		{"constant long calls", CONSTANT, 5, 500, 0, 0, 0, 95, 100, 0.6},
-		{"exponential long calls, few samples", EXPONENTIAL, 1, 50, 0, 0, 0, 95, 100, 0.6},
-		{"exponential long calls", EXPONENTIAL, 5, 500, 0, 0, 0, 95, 100, 0.6},
-		{"rarely very long calls", RARELY_LONG, 5, 500, 0, 0, 0, 95, 100, 0.6},
+		{"constant long calls", CONSTANT, 5, 500, 0, 0, 0, 95, 100, 0.6, false},
+		{"exponential long calls, few samples", EXPONENTIAL, 1, 50, 0, 0, 0, 95, 100, 0.6, false},
+		{"exponential long calls", EXPONENTIAL, 5, 500, 0, 0, 0, 95, 100, 0.6, false},
+		{"rarely very long calls", RARELY_LONG, 5, 500, 0, 0, 0, 95, 100, 0.6, false},
 
-		{"late samples, constant calls", CONSTANT, 0.1, 500, 20, 0, 0, 93, 98, 0},
-		{"late samples, few", EXPONENTIAL, 0.1, 50, 20, 0, 0, 93, 98, 0},
-		{"late samples, exponential calls", EXPONENTIAL, 0.1, 500, 20, 0, 0, 93, 98, 0},
-		{"late samples, long calls", EXPONENTIAL, 5, 500, 20, 0, 0, 93, 100, 0.6},
-		{"late samples, lognormal calls", LOGNORMAL, 0.3, 500, 20, 0, 0, 93, 100, 0},
-		{"late samples, rarely long calls", RARELY_LONG, 0.1, 500, 20, 0, 0, 91, 98, 0},
-		{"late samples, phases", PHASES, 0.1, 500, 20, 0, 0, 93, 98, 8},
-		{"late samples, waits", WAITING, 0.1, 500, 20, 0, 0, 92, 98, 8},
+		{"late samples, constant calls", CONSTANT, 0.1, 500, 20, 0, 0, 93, 98, 0, false},
+		{"late samples, few", EXPONENTIAL, 0.1, 50, 20, 0, 0, 93, 98, 0, false},
+		{"late samples, exponential calls", EXPONENTIAL, 0.1, 500, 20, 0, 0, 93, 98, 0, false},
+		{"late samples, long calls", EXPONENTIAL, 5, 500, 20, 0, 0, 93, 100, 0.6, false},
+		{"late samples, lognormal calls", LOGNORMAL, 0.3, 500, 20, 0, 0, 93, 100, 0, false},
+		{"late samples, rarely long calls", RARELY_LONG, 0.1, 500, 20, 0, 0, 91, 98, 0, false},
+		{"late samples, phases", PHASES, 0.1, 500, 20, 0, 0, 93, 98, 8, false},
+		{"late samples, waits", WAITING, 0.1, 500, 20, 0, 0, 92, 98, 8, false},
 
-		{"process without CPU", EXPONENTIAL, 0.1, 500, 0, 20, 0, 93, 97, 0},
-		{"process without CPU, ticks of 1 ms", EXPONENTIAL, 0.1, 500, 0, 5, 1, 93, 97, 0},
-		{"process without CPU, ticks of 4 ms", EXPONENTIAL, 0.1, 500, 0, 20, 4, 93, 97, 0},
-		{"process without CPU, waits", WAITING, 0.3, 500, 0, 20, 4, 93, 98, 2},
-		{"process without CPU, phases", PHASES, 0.1, 500, 0, 20, 4, 93, 98, 0.6},
-		{"sampler and process without CPU", EXPONENTIAL, 0.1, 500, 20, 20, 4, 92, 98, 0}
+		{"process without CPU", EXPONENTIAL, 0.1, 500, 0, 20, 0, 93, 97, 0, false},
+		{"process without CPU, ticks of 1 ms", EXPONENTIAL, 0.1, 500, 0, 5, 1, 93, 97, 0, false},
+		{"process without CPU, ticks of 4 ms", EXPONENTIAL, 0.1, 500, 0, 20, 4, 93, 97, 0, false},
+		{"process without CPU, waits", WAITING, 0.3, 500, 0, 20, 4, 93, 98, 2, false},
+		{"process without CPU, phases", PHASES, 0.1, 500, 0, 20, 4, 93, 99, 0.6, false},
+		{"sampler and process without CPU", EXPONENTIAL, 0.1, 500, 20, 20, 4, 92, 98, 0, false},
+		{"a limit of the CPU time", EXPONENTIAL, 0.3, 3000, 0, 0, 4, 93, 98, 0, true},
+		{"a limit of the CPU time, ticks of 1 ms", EXPONENTIAL, 0.3, 3000, 0, 0, 1, 91, 98, 0, true},
+		{"a limit of the CPU time, phases", PHASES, 0.3, 3000, 0, 0, 4, 91, 98, 0.6, true}
 	};
 
 	for (int i = 0; i < LENGTH(simulations); i++)
@@ -375,7 +383,7 @@ test_cpu_wait(void)
 		}
 		process_lose_cpu(&process, FIRST_NODE + 1, 10 * MS);
 		process_work(&process, FIRST_NODE + 1, 50 * US);
-		sample_process(&process, &(Sampler) {INTERVAL, 4 * MS, 0, 0}, &sampled, &random_state);
+		sample_process(&process, &(Sampler) {INTERVAL, 4 * MS, 0, 0, 0}, &sampled, &random_state);
 		estimate_sampled();
 		found += nodes[1].times.cpu_wait_ns;
 		at_end += sampled.sums[FIRST_NODE + 1].cpu_wait_ns;

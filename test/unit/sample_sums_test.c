@@ -190,15 +190,15 @@ test_gaps(void)
 	sample(2, 0, 20 * US, 52 * 20 * US);
 	ok(near(s.sums[1].cpu_wait_ns, gap, 1) && near(sum_of_all(), 68 * 20 * US + gap, 1), "it is found later if the kernel updates the CPU time later");
 
-	/* the process waits half of the time */
+	/* the process waits half of the time before the gap, so a quarter of the time around it */
 	begin(4, WAITS);
 	for (int i = 0; i < 16; i++)
 		sample(1, i % 2 == 0 ? 9 : 0, 20 * US, i % 2 == 0 ? 0 : 20 * US);
 	sample(2, 0, 2 * MS, 1 * MS);
 	work(2, 15, 20 * US);
-	ok(s.sums[1].cpu_wait_ns == 0 && s.sums[2].cpu_wait_ns == 0 &&
-	   near(s.sums[1].wait_ns, 8 * 20 * US + gap / 2, 1) &&
-	   near(s.waits[0].ns, s.sums[1].wait_ns, 1), "between samples in a wait event, time off the CPU belongs to this event");
+	ok(near(s.sums[1].wait_ns, 8 * 20 * US + gap / 2 / 3, 1) &&
+	   near(s.waits[0].ns, s.sums[1].wait_ns, 1) &&
+	   near(s.sums[2].cpu_wait_ns, gap / 2 * 2 / 3, 1), "in a gap, the ratio of waits to work is that of the samples around it");
 	ok(near(sum_of_all(), 31 * 20 * US + gap, 1), "and no time is lost");
 
 	/* many gaps before an update of the CPU time */
@@ -243,7 +243,7 @@ test_cpu_waits(void)
 				process_work(&process, 2, 50 * US);
 				process_work(&process, 1, 8 * MS);
 			}
-			sample_process(&process, &(Sampler) {20 * US, tick * MS, 0, 0}, &s, &random);
+			sample_process(&process, &(Sampler) {20 * US, tick * MS, 0, 0, 0}, &s, &random);
 			wrong += s.sums[1].cpu_wait_ns;
 			total += s.sums[2].cpu_wait_ns;
 			lost += process.truth[2].cpu_wait_ns;
@@ -299,19 +299,32 @@ static void
 test_pending(void)
 {
 	double		ns = -1;
+	double		gaps_ns = -1;
 
 	begin(4, WAITS);
-	ok(sample_pending(&s.state, &ns) == SAMPLE_IDLE, "nothing is pending at first");
-	sample(1, 0, 20 * US, 0);
-	sample(2, 0, 20 * US, 0);
-	sample(2, 0, 20 * US, 0);
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == SAMPLE_IDLE, "nothing is pending at first");
 	sample(3, 9, 90 * US, 0);
-	sample(3, 0, 20 * US, 0);
-	ok(sample_pending(&s.state, &ns) == 2 && ns == 40 * US, "the longest run without a wait is pending");
+	sample(2, 0, 20 * US, 0);
+	sample(2, 0, 20 * US, 0);
+	sample(1, 0, 60 * US, 0);
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == 2 && ns == 40 * US, "the first samples without a wait are pending");
+	ok(gaps_ns == 0, "without a late sample, no time is missing in the sums");
 	sample(3, 0, 20 * US, 100 * US);
-	ok(sample_pending(&s.state, &ns) == SAMPLE_IDLE, "until the kernel updates the CPU time");
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == SAMPLE_IDLE, "until the kernel updates the CPU time");
 	sample(3, 9, 90 * US, 0);
-	ok(sample_pending(&s.state, &ns) == SAMPLE_IDLE, "a wait event is not pending");
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == SAMPLE_IDLE, "a wait event is not pending");
+
+	/* a late sample, and the samples after it */
+	begin(4, WAITS);
+	for (int i = 0; i < SAMPLE_RING; i++)
+		sample(1, 0, 20 * US, 20 * US);
+	sample(2, 0, 5 * MS, 0);
+	for (int i = 0; i < 2 * SAMPLE_RING; i++)
+		sample(2, 0, 20 * US, 0);
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == 2 && ns == 0 && gaps_ns == 5 * MS,
+	   "the time of a late sample is in no sum until the kernel updates the CPU time");
+	sample(2, 0, 20 * US, 2 * MS);
+	ok(sample_pending(&s.state, &ns, &gaps_ns) == SAMPLE_IDLE && gaps_ns == 0, "then it is");
 }
 
 static void

@@ -44,6 +44,7 @@ typedef struct Sampler
 	double		tick_ns;		/* time between the kernel's updates of the CPU time; 0: none */
 	double		stop_every_ns;	/* mean time between losses of the sampler's CPU; 0: never */
 	double		stop_ns;		/* mean length of a loss */
+	double		period_ns;		/* of a limit of the CPU time; 0: none */
 } Sampler;
 
 /* What the sampler has found. */
@@ -143,6 +144,33 @@ process_disturb(Process *p, double every_ns, double mean_ns, uint64_t *random)
 	}
 }
 
+/* Stops a process after some milliseconds of each period, as the limit of a container does. */
+static inline void
+process_throttle(Process *p, double period_ns, uint64_t *random)
+{
+	static Process from;
+	double		left = period_ns * (0.04 + 0.06 * uniform(random));
+
+	from = *p;
+	process_clear(p);
+	for (int i = 0; i < from.npieces; i++)
+	{
+		Piece		piece = from.pieces[i];
+
+		while (piece.event == 0 && left < piece.ns)
+		{
+			process_work(p, piece.number, left);
+			piece.ns -= left;
+			process_lose_cpu(p, piece.number,
+							 (floor(p->run_ns / period_ns) + 1) * period_ns - p->run_ns);
+			left = period_ns * (0.04 + 0.06 * uniform(random));
+		}
+		if (piece.event == 0)
+			left -= piece.ns;
+		process_add(p, piece);
+	}
+}
+
 static inline SampleTable
 table_of(Sampled *s, uint32_t nsums, uint32_t nwaits)
 {
@@ -163,6 +191,13 @@ next_sample(const Sampler *sampler, double now, double *stop, uint64_t *random)
 		next = fmax(next, *stop + sampler->stop_ns * random_exponential(random));
 		*stop = next + sampler->stop_every_ns * random_exponential(random);
 	}
+	/* it is stopped up to 4 ms before or after the process, and goes on up to 4 ms after it */
+	if (sampler->period_ns > 0 && fmod(next, sampler->period_ns) > *stop)
+	{
+		next = (floor(next / sampler->period_ns) + 1) * sampler->period_ns;
+		next += sampler->period_ns * 0.04 * uniform(random) * (uniform(random) < 0.5);
+		*stop = sampler->period_ns * (0.04 + 0.08 * uniform(random));
+	}
 	return next;
 }
 
@@ -177,7 +212,8 @@ sample_process(const Process *p, const Sampler *sampler, Sampled *s, uint64_t *r
 	double		begin = 0;		/* of the piece */
 	double		cpu_begin = 0;
 	double		kernel_cpu = 0;
-	double		stop = sampler->stop_every_ns * random_exponential(random);
+	double		stop = sampler->period_ns > 0 ? 0.07 * sampler->period_ns :
+		sampler->stop_every_ns * random_exponential(random);
 	double		first_tick = sampler->tick_ns * uniform(random);
 	double		next = next_sample(sampler, 0, &stop, random);
 
