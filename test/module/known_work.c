@@ -147,17 +147,21 @@ off_the_cpu(int64 before, int64 now)
 
 /*
  * Returns the current time.  If much time has passed since the previous reading, adds the time off
- * the CPU to *preempted.
+ * the CPU to *preempted.  Reading the CPU time is a system call, at which a container's limit may
+ * stop the process, so the time is read again.
  */
 static inline int64
 next_reading(int64 before, int64 *preempted)
 {
-	int64		now = clock_ns(CLOCK_MONOTONIC);
+	for (;;)
+	{
+		int64		now = clock_ns(CLOCK_MONOTONIC);
 
-	if (likely(now - before <= INTERRUPTED))
-		return now;
-	*preempted += off_the_cpu(before, now);
-	return clock_ns(CLOCK_MONOTONIC);
+		if (likely(now - before <= INTERRUPTED))
+			return now;
+		*preempted += off_the_cpu(before, now);
+		before = now;
+	}
 }
 
 static void
