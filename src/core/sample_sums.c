@@ -259,9 +259,9 @@ continue_gap(SampleState *state, const SampleTable *table, SamplePlace place)
 static SampleRun *
 off_run(SampleState *state, double last_ns)
 {
-	SampleRun  *last = &state->runs[state->nruns - 1];
+	SampleRun  *last = state->nruns > 0 ? &state->runs[state->nruns - 1] : NULL;
 
-	if (state->nruns > 0 && state->off_ns <= last_ns && !last->waits && last->ns > 0)
+	if (last != NULL && state->off_ns <= last_ns && !last->waits && last->ns > 0)
 		return last;
 	for (uint32_t i = 0; i < state->nruns; i++)
 	{

@@ -447,7 +447,7 @@ observe_end_part(Observation *o)
 		{
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
-			o->run.gaps_ns = observed->gaps_ns;
+			o->run.gaps_ns += observed->gaps_ns;
 		}
 		observe_collect(o, sampled_ns > 0 ? epoch_ns / sampled_ns : 1);
 	}

@@ -40,7 +40,7 @@ record_run(const Observation *o, ProcessRun *run)
 	run->unseen_squares += o->run.unseen_squares;
 	run->pending = o->run.pending;
 	run->pending_ns = o->run.pending_ns;
-	run->gaps_ns = o->run.gaps_ns;
+	run->gaps_ns += o->run.gaps_ns;
 	run->sampler_cpu_ns += o->run.sampler_cpu_ns;
 	add_positive(&run->outside, &o->outside);
 }
