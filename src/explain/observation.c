@@ -148,6 +148,7 @@ void
 observe_collect(Observation *o, double factor)
 {
 	double		samples;
+	double		all;
 
 	if (!plan_sampler_has_sampled())
 		return;
@@ -155,8 +156,10 @@ observe_collect(Observation *o, double factor)
 	for (int i = 0; i < o->nnodes; i++)
 		samples += collect_samples(o, i, &o->nodes[i].base, factor);
 	collect_waits(o);
-	if (samples > 0)
-		o->mean_square = observed->squares / observed->samples;
+	/* the sampler counts a sample after it has added it to the sums */
+	all = *(volatile double *) &observed->samples;
+	if (samples > 0 && all > 0)
+		o->mean_square = observed->squares / all;
 }
 
 /* Sets the bases to the sampler's present sums, or to 0. */
@@ -405,7 +408,10 @@ continue_above(const Observation *o)
 	plan_sampler_resume(o->above, &ns, &cpu_ns);
 }
 
-/* The time from the latest sample to the end of the part is divided like the time before. */
+/*
+ * The time from the latest sample to the end of the part is divided like the time before, unless
+ * it is longer.
+ */
 void
 observe_end_part(Observation *o)
 {
@@ -442,14 +448,26 @@ observe_end_part(Observation *o)
 		double		sampled_ns = epoch_ns - unseen_ns;
 
 		o->run.sampler_cpu_ns += observed->cpu_ns;
-		o->run.unseen_squares += unseen_ns * unseen_ns;
 		if (has_number(o, observed->pending))
 		{
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
 			o->run.gaps_ns += observed->gaps_ns;
 		}
-		observe_collect(o, sampled_ns > 0 ? epoch_ns / sampled_ns : 1);
+		if (unseen_ns <= sampled_ns)
+		{
+			o->run.unseen_squares += unseen_ns * unseen_ns;
+			observe_collect(o, epoch_ns / Max(sampled_ns, 1));
+		}
+		else
+		{
+			/*
+			 * the first sample often finds the time before the root's first
+			 * call
+			 */
+			observe_collect(o, 1);
+			add_unseen(o, unseen_ns);
+		}
 	}
 	else
 		add_unseen(o, epoch_ns);

@@ -92,9 +92,9 @@ $_->quit foreach $session, $other;
 SKIP:
 {
 	my $offset = -s $node->logfile;
-	my ($plans, @longer) = (0);
+	my ($plans, @longer, @nothing) = (0);
 
-	skip 'there is no auto_explain', 2 if ($node->psql('postgres', q{LOAD 'auto_explain'}))[0] != 0;
+	skip 'there is no auto_explain', 3 if ($node->psql('postgres', q{LOAD 'auto_explain'}))[0] != 0;
 	$node->safe_psql('postgres', q{LOAD '$libdir/plugins/clocktiming'; LOAD 'auto_explain'; SET auto_explain.log_analyze = on; SET auto_explain.log_min_duration = 0;
 		SET clocktiming.sampled_timing = on; SET enable_seqscan = on; } . 'SELECT count(*) FROM a WHERE i < 50; SELECT 1; SELECT k, count(*) FROM a WHERE i < 2000 GROUP BY 1; ' x 50);
 	my $log = slurp_file($node->logfile, $offset);
@@ -102,9 +102,11 @@ SKIP:
 	{
 		$plans++;
 		push @longer, "$2 of $1" if $2 > $1 + 0.0011;
+		push @nothing, $1 if $2 == 0 && $1 > 1;
 	}
 	is($plans, 150, 'auto_explain: all plans');
 	is("@longer", '', 'auto_explain: no root takes longer than the statement');
+	is("@nothing", '', 'auto_explain: no root takes no time');
 }
 
 # All processes of the server on one CPU
