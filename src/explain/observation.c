@@ -20,6 +20,9 @@
 /* Levels of nested executions to which times are added. */
 #define MOST_LEVELS		100
 
+/* Number of samples that show how a time is divided among the nodes. */
+#define MANY_SAMPLES	20
+
 static dlist_head observations = DLIST_STATIC_INIT(observations);
 
 /* Sampler's sums of waits that are already in an observation, by index of ObservedProcess.waits. */
@@ -410,7 +413,7 @@ continue_above(const Observation *o)
 
 /*
  * The time from the latest sample to the end of the part is divided like the time before, unless
- * it is longer.
+ * it is longer and the samples are few.
  */
 void
 observe_end_part(Observation *o)
@@ -454,7 +457,7 @@ observe_end_part(Observation *o)
 			o->run.pending_ns = observed->pending_ns;
 			o->run.gaps_ns += observed->gaps_ns;
 		}
-		if (unseen_ns <= sampled_ns)
+		if (unseen_ns <= sampled_ns || observed->samples >= MANY_SAMPLES)
 		{
 			o->run.unseen_squares += unseen_ns * unseen_ns;
 			observe_collect(o, epoch_ns / Max(sampled_ns, 1));
