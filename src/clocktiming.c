@@ -16,6 +16,7 @@
 #include "live/live_attach.h"
 #include "live/live_memory.h"
 #include "stats/plan_draw.h"
+#include "stats/shared_gaps.h"
 #include "stats/store_memory.h"
 #include "watch/watch_worker.h"
 
@@ -37,7 +38,7 @@ request_shmem(void)
 	if (previous_shmem_request != NULL)
 		previous_shmem_request();
 	RequestAddinShmemSpace(plan_sampler_shmem_size());
-	RequestAddinShmemSpace(plan_draw_shmem_size());
+	RequestAddinShmemSpace(shared_gaps_shmem_size());
 	store_shmem_request();
 	live_shmem_request();
 	if (watch_registered)
@@ -50,7 +51,8 @@ start_shmem(void)
 	if (previous_shmem_startup != NULL)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	plan_draw_shmem_init();
+	shared_gaps_shmem_init();
+	plan_draw_start();
 	live_shmem_init();
 	live_start();
 	LWLockRelease(AddinShmemInitLock);

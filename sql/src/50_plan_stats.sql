@@ -23,20 +23,21 @@ CREATE VIEW clock_plan_stats AS
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
     'plans that were executed while clocktiming.track was on, a row for each plan of a query of a '
-    'user in a database: number and time of the executions, estimated from a random sample';
+    'user in a database: number of the executions, and their time, estimated from all long '
+    'executions and a random sample of the others';
 GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 COMMENT ON COLUMN clock_plan_stats.executions IS
-    'estimated number of successful executions: each timed execution counts 1/p, where p was the '
-    'probability that it would be timed';
+    'number of executions, without the estimated number of those that failed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS
-    'half of a 95 % confidence interval of the number of executions';
+    'half of a 95 % confidence interval of the number of executions that failed; 0 if none failed';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
 COMMENT ON COLUMN clock_plan_stats.failed_executions IS
     'estimated number of executions that ended with an error, whose times are not included';
 COMMENT ON COLUMN clock_plan_stats.total_ms IS
     'estimated time of all executions, without the cost of timing them, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS
-    'half of a 95 % confidence interval of the time of all executions, in milliseconds';
+    'half of a 95 % confidence interval of the time of all executions, in milliseconds; null if '
+    'fewer than two of several executions below 2 ms were timed';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS
     'mean time of an execution, in milliseconds; null if none succeeded';
 COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS

@@ -3,6 +3,9 @@
 #include "core/stats.h"
 #include "core/weighted_sums.h"
 
+/* With fewer degrees of freedom, one of two values has nearly all of the weight. */
+#define LEAST_DF		0.5
+
 /* Returns a standard error.  Rounding errors of subtracted sums may make a variance negative. */
 static double
 root(double variance)
@@ -75,9 +78,60 @@ weighted_df(const WeightedSums *sums)
 double
 weighted_mean_margin(const WeightedSums *sums)
 {
-	if (!(sums->n >= 2))
+	if (!(sums->n >= 2) || weighted_df(sums) < LEAST_DF)
 		return NAN;
 	return stats_t_critical(0.95, 0.05, weighted_df(sums)) * weighted_mean_stderr(sums);
+}
+
+/* Returns the number of values that are not certain. */
+static double
+number_of_others(const WeightedSums *drawn, const WeightedSums *certain, double n)
+{
+	return fmax(n - certain->n, drawn->n);
+}
+
+WeightedSums
+weighted_join(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
+{
+	WeightedSums all = *certain;
+	double		others = number_of_others(drawn, certain, n);
+	double		factor;
+
+	if (drawn->n < 1)
+	{
+		all.w += others;
+		all.wx += others * most / 2;
+		all.wxx += others * most * most / 4;
+		return all;
+	}
+	factor = others / drawn->w;
+	all.n += drawn->n;
+	all.w += others;
+	all.w2 += factor * factor * drawn->w2;
+	all.wx += factor * drawn->wx;
+	all.wxx += factor * drawn->wxx;
+	all.w2x += factor * factor * drawn->w2x;
+	all.w2xx += factor * factor * drawn->w2xx;
+	all.wv += factor * drawn->wv;
+	return all;
+}
+
+double
+weighted_join_margin(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
+{
+	double		others = number_of_others(drawn, certain, n);
+	double		of_certain = NORMAL_975 * root(certain->wv);
+	double		of_others;
+
+	if (drawn->n < 1)
+		return others * most / 2 + of_certain;
+	if (others <= drawn->n)
+		return of_certain;
+	if (drawn->n < 2 || weighted_df(drawn) < LEAST_DF)
+		return NAN;
+	of_others = stats_t_critical(0.95, 0.05, weighted_df(drawn)) * weighted_mean_stderr(drawn) *
+		others * root(1 - drawn->n / others);
+	return hypot(of_certain, of_others);
 }
 
 WeightedTest

@@ -52,6 +52,8 @@ static int	sampled_timing = SAMPLED_OFF;
 static bool sampled_counting = false;
 
 const ExecutionSampler *execution_sampler = NULL;
+static const volatile uint32 no_ticks = 0;
+const volatile uint32 *execution_ticks = &no_ticks;
 const ExecutionWatcher *execution_watcher = NULL;
 
 /* Timed executions, until their query's memory is freed. */
@@ -156,7 +158,7 @@ is_replaced(const QueryDesc *desc, bool explained)
  * the server should time the nodes.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool workers, bool *is_short)
+begin_execution(QueryDesc *desc, bool workers, CountedStart *counted, bool *is_short)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	bool		replaced = (explained && explain_at_work->option) || is_replaced(desc, explained);
@@ -179,7 +181,7 @@ begin_execution(QueryDesc *desc, bool workers, bool *is_short)
 	/* executions by EXPLAIN are not counted in the statistics of plans */
 	if (execution_sampler != NULL && !explained &&
 		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
-		!execution_sampler->draw(desc, &drawn))
+		!execution_sampler->draw(desc, counted, &drawn))
 		drawn.weight = 0;
 	if (!asked && drawn.weight == 0)
 		return NULL;
@@ -281,7 +283,7 @@ is_explained(const QueryDesc *desc)
  */
 static pg_noinline TimedExecution *
 before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
-		   bool *is_short)
+		   CountedStart *counted, bool *is_short)
 {
 	TimedExecution *execution;
 
@@ -298,7 +300,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
 
-	return begin_execution(desc, count == 0 || execute_once, is_short);
+	return begin_execution(desc, count == 0 || execute_once, counted, is_short);
 }
 
 /* begin_part() and end_part() enclose an ExecutorRun() or ExecutorFinish() of a timed execution. */
@@ -361,11 +363,24 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
 }
 
+/* Called if the sampler has ticked during a complete ExecutorRun() that is counted. */
+static pg_noinline void
+note_long(QueryDesc *desc, const CountedStart *counted, TimedExecution *execution)
+{
+	if (execution_sampler == NULL)
+		return;
+	if (execution != NULL && execution->drawn.weight > 0)
+		execution->drawn.is_long = execution_sampler->was_long(counted);
+	else if (execution_sampler->ran_long(desc, counted))
+		TAKE_HOOK(ExecutorFinish);
+}
+
 /* Decides at the first run whether to observe the execution, and begins and ends a part of it. */
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
+	CountedStart counted = {0};
 	bool		is_short = false;
 	uint64		start_ns;
 
@@ -394,11 +409,13 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	else if (desc->instrument_options != 0 || desc->already_executed ||
 			 !ScanDirectionIsForward(direction) ||
 			 (execution_sampler != NULL &&
-			  (explain_at_work != NULL || !execution_sampler->passes(desc))))
-		execution = before_run(desc, direction, count, EXECUTE_ONCE, &is_short);
+			  (explain_at_work != NULL || !execution_sampler->passes(desc, &counted))))
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, &counted, &is_short);
 	if (likely(execution == NULL && !is_short))
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
+		if (unlikely(counted.ticks != *execution_ticks) && counted.counted && count == 0)
+			note_long(desc, &counted, NULL);
 		return;
 	}
 
@@ -408,6 +425,8 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
 		remember_statement(long_statements, desc, system_clock_read() - start_ns > LONG_NS);
+	if (counted.ticks != *execution_ticks && counted.counted && count == 0)
+		note_long(desc, &counted, execution);
 	if (execution == NULL)
 		return;
 	if (execution->run.observation != NULL)
@@ -420,6 +439,9 @@ static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {
 	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
+	LongExecution undrawn;
+	bool		is_long = execution_sampler != NULL &&
+		execution_sampler->take_long(desc, &undrawn);
 
 	if (execution != NULL)
 	{
@@ -431,6 +453,12 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		NEXT(ExecutorFinish) (desc);
 	else
 		call_watched(desc, NoMovementScanDirection, 0, false, true);
+	if (is_long && execution_sampler != NULL)
+	{
+		execution_sampler->finished_long(desc, &undrawn);
+		if (dlist_is_empty(&executions) && execution_watcher == NULL)
+			GIVE_BACK_HOOK(ExecutorFinish);
+	}
 	if (unlikely(IsParallelWorker()))
 		parallel_observation_report(desc);
 	if (execution == NULL)

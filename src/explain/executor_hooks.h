@@ -13,9 +13,20 @@
 
 #include "explain/observed_run.h"
 
+/* State at the beginning of an execution that is counted in the statistics of plans. */
+typedef struct CountedStart
+{
+	bool		counted;
+	bool		first;			/* the first execution of the client's
+								 * statement */
+	uint32		ticks;			/* number of the sampler's ticks
+								 * (plan_sampler.h) */
+} CountedStart;
+
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
 {
+	bool		is_long;		/* see was_long() below */
 	double		weight;			/* represented executions; 0: not drawn */
 	double		failed_weight;	/* weight if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
@@ -43,6 +54,14 @@ typedef struct TimedExecution
 	MemoryContextCallback at_end;
 } TimedExecution;
 
+/* A long execution that was not drawn, between its ExecutorRun() and its ExecutorFinish(). */
+typedef struct LongExecution
+{
+	const QueryDesc *desc;
+	uint64		start_ns;		/* estimated start, by system_clock_read() */
+	double		variance;		/* of start_ns, in ns^2 */
+} LongExecution;
+
 /*
  * Callbacks of the module that times a random sample of all executions for the statistics of plans.
  * passes() and draw() are called before an execution's first ExecutorRun(), finished() after its
@@ -50,14 +69,27 @@ typedef struct TimedExecution
  */
 typedef struct ExecutionSampler
 {
-	bool		(*passes) (const QueryDesc *desc);	/* if draw() need not be
-													 * called, counts the
-													 * execution and returns
-													 * true */
-	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
+	/* if draw() need not be called, counts the execution and returns true */
+	bool		(*passes) (const QueryDesc *desc, CountedStart *start);
+	bool		(*draw) (const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn);
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
+
+	/*
+	 * Called after a complete ExecutorRun() during which the sampler has
+	 * ticked.  was_long() returns whether it was long, for an execution that
+	 * was drawn.  ran_long() is called for one that was not drawn; if it
+	 * returns true, take_long() and finished_long() must be called before and
+	 * after its ExecutorFinish().
+	 */
+	bool		(*was_long) (const CountedStart *start);
+	bool		(*ran_long) (const QueryDesc *desc, const CountedStart *start);
+	bool		(*take_long) (const QueryDesc *desc, LongExecution *taken);
+	void		(*finished_long) (const QueryDesc *desc, const LongExecution *taken);
 } ExecutionSampler;
+
+/* Number of the sampler's ticks; always 0 without a sampler. */
+extern const volatile uint32 *execution_ticks;
 
 /* NULL if no such module is active. */
 extern const ExecutionSampler *execution_sampler;

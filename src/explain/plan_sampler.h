@@ -18,6 +18,9 @@
 
 #define LINE_SIZE		64
 
+/* Time between two ticks (SamplerTicks), in ns. */
+#define TICK_NS			2e6
+
 /* Numbers of a process, with SAMPLE_IDLE; more are allocated for larger plans. */
 #define OBSERVED_NUMBERS	1024
 
@@ -90,8 +93,28 @@ typedef struct SamplerSlot
 	uint64		offset;			/* position in the segment */
 } SamplerSlot;
 
+/* Number of latest ticks whose times are kept; a power of two. */
+#define TICKS_KEPT		64
+
+/*
+ * A clock that the sampler advances every TICK_NS while statistics of plans are collected.  A
+ * process compares the number of ticks before and after an execution.  So it recognizes a long
+ * execution without reading a clock in the short ones, and knows between which times it began.
+ */
+typedef struct SamplerTicks
+{
+	volatile uint32 n;			/* number of ticks */
+	pg_atomic_uint64 wanted_ns; /* latest time at which a process wanted them */
+	pg_atomic_uint64 times_ns[TICKS_KEPT];	/* of tick i at i % TICKS_KEPT */
+} SamplerTicks;
+
 typedef struct SamplerShared
 {
+	union
+	{
+		SamplerTicks ticks;
+		char		tick_lines[TYPEALIGN(LINE_SIZE, sizeof(SamplerTicks))];
+	};
 	pg_atomic_uint32 worker_pid;	/* 0: there is no sampler */
 	pg_atomic_uint32 worker_procno; /* valid if worker_pid is not 0 */
 	pg_atomic_uint32 asleep;	/* the sampler waits for its latch */
@@ -128,6 +151,9 @@ extern void plan_sampler_prepare(bool wait);
  * because numbers are in use.
  */
 extern bool plan_sampler_join(uint32 numbers);
+
+/* Keeps the sampler ticking for the next seconds.  Raises no error. */
+extern void plan_sampler_want_ticks(void);
 
 /* Joins in a parallel worker, with an ObservedProcess in the leader's segment. */
 extern void plan_sampler_join_worker(ObservedProcess *process, dsm_handle handle, uint64 offset);

@@ -28,6 +28,9 @@
 #define WAIT_MS			200
 #define REQUEST_NS		UINT64CONST(1000000000)
 
+/* Time without a tick after which the sampler must be woken, in ns. */
+#define TICKS_LATE_NS	1e9
+
 /* Interval of the timeout if the process samples itself, in ms. */
 #define TIMEOUT_MS		10
 
@@ -74,6 +77,9 @@ plan_sampler_attach(void)
 	{
 		memset(shared, 0, size);
 		pg_atomic_init_u64(&shared->requested_ns, 0);
+		pg_atomic_init_u64(&shared->ticks.wanted_ns, 0);
+		for (int i = 0; i < TICKS_KEPT; i++)
+			pg_atomic_init_u64(&shared->ticks.times_ns[i], 0);
 		shared->nslots = nslots;
 	}
 	LWLockRelease(AddinShmemInitLock);
@@ -103,6 +109,26 @@ wake_worker(void)
 	if (pg_atomic_read_u32(&plan_sampler_shared->asleep) != 0)
 		SetLatch(&ProcGlobal->allProcs
 				 [pg_atomic_read_u32(&plan_sampler_shared->worker_procno)].procLatch);
+}
+
+void
+plan_sampler_want_ticks(void)
+{
+	uint64		now_ns = system_clock_read();
+	SamplerTicks *ticks;
+
+	if (!worker_runs())
+		return;
+	ticks = &plan_sampler_shared->ticks;
+	pg_atomic_write_u64(&ticks->wanted_ns, now_ns);
+
+	/*
+	 * wakes it only if it does not tick, because it expects work after it was
+	 * woken
+	 */
+	if ((double) (int64) (now_ns - pg_atomic_read_u64(&ticks->times_ns[ticks->n % TICKS_KEPT])) >
+		TICKS_LATE_NS)
+		wake_worker();
 }
 
 void

@@ -53,6 +53,9 @@
 /* Time between two questions whether a CPU is idle, in ns. */
 #define IDLE_CHECK_NS	1e6
 
+/* Time for which the sampler goes on ticking after a process wanted ticks, in ns. */
+#define TICKS_WANTED_NS	10e9
+
 /* First guess of the CPU time of a sample after a sleep, in ns. */
 #define SLEEP_CPU_NS	20e3
 
@@ -429,6 +432,28 @@ leave(int code, Datum arg)
 	(void) pg_atomic_compare_exchange_u32(&plan_sampler_shared->worker_pid, &pid, 0);
 }
 
+/* Ticks if a tick is due.  Returns the time of the next one; PG_UINT64_MAX: nobody wants ticks. */
+static uint64
+tick(uint64 now_ns)
+{
+	static uint64 due_ns = 0;
+	SamplerTicks *ticks = &plan_sampler_shared->ticks;
+	uint64		wanted_ns = pg_atomic_read_u64(&ticks->wanted_ns);
+
+	if (wanted_ns == 0 || (double) (int64) (now_ns - wanted_ns) > TICKS_WANTED_NS)
+		return PG_UINT64_MAX;
+	if (now_ns >= due_ns)
+	{
+		uint32		n = ticks->n + 1;
+
+		pg_atomic_write_u64(&ticks->times_ns[n % TICKS_KEPT], now_ns);
+		pg_write_barrier();
+		ticks->n = n;
+		due_ns = now_ns + (uint64) TICK_NS;
+	}
+	return due_ns;
+}
+
 /* Samples until the worker must exit. */
 static void
 run(void)
@@ -443,6 +468,7 @@ run(void)
 	while (!ShutdownRequestPending)
 	{
 		uint64		next_ns;
+		uint64		tick_ns;
 		uint64		now_ns;
 		int			active;
 
@@ -454,7 +480,8 @@ run(void)
 			read_slots();
 		}
 		now_ns = system_clock_read();
-		if (now_ns - checked_ns > IDLE_CHECK_NS || observed_processes() != processes)
+		if ((now_ns - checked_ns > IDLE_CHECK_NS && processes > 0) ||
+			observed_processes() != processes)
 		{
 			double		used_ns = cpu_time_ns() - cpu_ns;
 
@@ -462,22 +489,31 @@ run(void)
 			active = 0;
 			for (const Watched *w = watched; w != NULL; w = w->next)
 				active += is_at_work(w);
-			if (active > 0)
+			/* without a process at work, the worker has ticked at most */
+			if (active > 0 && processes > 0)
 				charge(used_ns, active);
 			bucket_ns = Min(bucket_ns + BUCKET_RATE * (double) (now_ns - checked_ns), BUCKET_NS);
 			cpu_ns += used_ns;
 			checked_ns = now_ns;
 			processes = observed_processes();
 		}
+		tick_ns = tick(now_ns);
 		active = sample_all(&next_ns);
 		if (active > 0)
 		{
 			idle_ms = 0;
 			expected_ns = now_ns + (uint64) EXPECT_NS;
-			pause_until(next_ns, changes);
+			pause_until(Min(next_ns, tick_ns), changes);
 		}
 		else if (now_ns < expected_ns && pace.cpu_is_idle)
 			SPIN_DELAY();
+		else if (tick_ns != PG_UINT64_MAX)
+		{
+			now_ns = system_clock_read();
+			if (now_ns < tick_ns &&
+				!sleep_on_latch(changes, (long) ((double) (tick_ns - now_ns) / 1e6) + 1))
+				expected_ns = system_clock_read() + (uint64) EXPECT_NS;
+		}
 		else
 		{
 			idle_ms += sleep_on_latch(changes, IDLE_WAIT_MS) ? IDLE_WAIT_MS : 0;

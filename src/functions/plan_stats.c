@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "functions/args.h"
 #include "functions/row.h"
+#include "stats/plan_draw.h"
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
 
@@ -67,23 +68,38 @@ put_key(Row *row, const PlanEntry *entry)
 	row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
 }
 
+/* Returns the number of executions that have not failed. */
+static double
+succeeded(const PlanEntry *entry)
+{
+	return Max(entry->executions - entry->failed.w, 0);
+}
+
+/* Returns sums over the durations of all executions that have not failed. */
+static WeightedSums
+plan_sums(const PlanEntry *entry)
+{
+	return weighted_join(plan_drawn(entry), &entry->longer, succeeded(entry), MOST_NOT_LONG_NS);
+}
+
 /* Adds the row of a plan.  Failed executions are only counted, because they have no times. */
 static void
 put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
 	const PlanEntry *entry = &plan->entry;
-	const WeightedSums *whole = plan_times(entry);
+	const WeightedSums all = plan_sums(entry);
 	Row			row = row_of_set(fcinfo);
 
 	put_key(&row, entry);
-	put_rounded(&row, whole->w);
-	row_put_double(&row, rint(weighted_count_margin(whole)), ROW_EXACT);
-	put_rounded(&row, whole->n);
+	put_rounded(&row, all.w);
+	row_put_double(&row, rint(weighted_count_margin(&entry->failed)), ROW_EXACT);
+	put_rounded(&row, all.n);
 	put_rounded(&row, entry->failed.w);
-	put_ms(&row, whole->wx);
-	put_ms(&row, weighted_total_margin(whole));
-	put_ms(&row, weighted_mean(whole));
-	put_ms(&row, weighted_mean_margin(whole));
+	put_ms(&row, all.wx);
+	put_ms(&row, weighted_join_margin(plan_drawn(entry), &entry->longer, succeeded(entry),
+									  MOST_NOT_LONG_NS));
+	put_ms(&row, weighted_mean(&all));
+	put_ms(&row, weighted_mean_margin(&all));
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
 	row_put(&row, Int32GetDatum(entry->nnodes));
@@ -110,6 +126,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 
 	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
+	plan_draw_flush();
 	plans = store_copy(&n);
 	for (int i = 0; i < n; i++)
 	{
@@ -224,6 +241,7 @@ put_sums(Row *row, const WeightedSums *sums)
 static void
 put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
+	const WeightedSums all = plan_sums(entry);
 	Row			row = row_of_set(fcinfo);
 
 	put_key(&row, entry);
@@ -238,8 +256,8 @@ put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *n
 		put_name(&row, entry, &node->index);
 	}
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
-	put_sums(&row, node == NULL ? &entry->whole : &node->total);
-	put_sums(&row, node == NULL ? &entry->whole : &node->self);
+	put_sums(&row, node == NULL ? &all : &node->total);
+	put_sums(&row, node == NULL ? &all : &node->self);
 	row_to_set(&row, fcinfo);
 }
 
@@ -265,6 +283,7 @@ clock_stats_reset(PG_FUNCTION_ARGS)
 {
 	require_preloaded(plan_store_ready());
 	store_reset(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
+	plan_draw_reset();
 	PG_RETURN_VOID();
 }
 

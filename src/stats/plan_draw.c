@@ -16,28 +16,40 @@
  * replace another.  When the replaced class returns, its number is drawn again.  This does not
  * change the probability, because the number has a geometric distribution, which is memoryless.
  * Backends share p in shared memory.
+ *
+ * A random sample may miss rare long executions.  So each execution of LONG_EXECUTION_NS or more is
+ * measured, with weight 1, and only shorter ones are represented by the sample (long_executions.c).
+ *
+ * All executions are counted.  The skipped ones are those by which a class's number has decreased.
+ * They are added to the plan of the class's latest drawn execution, or of its first one: at least
+ * at the end of the session, and at the end of a transaction if FLUSH_MS have passed.  If a query
+ * has several plans, the number of executions of each is therefore an estimate.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "common/hashfn.h"
+#include "access/xact.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
-#include "storage/shmem.h"
+#include "storage/ipc.h"
 #include "utils/guc.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/random.h"
 #include "core/reference.h"
 #include "explain/executor_hooks.h"
+#include "explain/plan_sampler.h"
+#include "stats/execution_counts.h"
+#include "stats/long_executions.h"
 #include "stats/plan_draw.h"
 #include "stats/plan_store.h"
+#include "stats/shared_gaps.h"
 
-/* Numbers of classes in a backend's table and in the shared table; powers of two. */
+/* Number of classes in a backend's table, and of slots for a class; powers of two. */
 #define SLOTS			1024
-#define CLASSES			8192
+#define WAYS			4
 
 /* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
@@ -66,18 +78,28 @@
 /* Executions timed as a whole per one with timed nodes, which costs ten times as much. */
 #define WHOLE_PER_NODES	8
 
-/* Duration in ns above which all executions of a class may have their nodes timed. */
-#define LONG_NS			1e7
+/*
+ * The n-th execution of a new class is timed as a whole with a probability of at least FIRST_TIMED
+ * / n: some 60 of the first 10,000.
+ */
+#define FIRST_TIMED		8
+
+/* Probability above which each execution is drawn. */
+#define ALWAYS			0.999999
 
 /* Maximum of 1/p, and maximum number of executions to skip. */
 #define MAX_GAP			1e6
 #define MOST_SKIPPED		1e9
 
+/* Shortest time between two flushes of the numbers of executions. */
+#define FLUSH_MS		100
+
 typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */
 	int32		remaining;		/* executions up to the next timed one */
-	float		gap;			/* 1/p; p: probability of timing the nodes */
+	int32		counted;		/* value of "remaining" when executions were
+								 * last added to a plan */
 } DrawSlot;
 
 typedef struct LatestMean
@@ -86,35 +108,34 @@ typedef struct LatestMean
 	float		mean;
 } LatestMean;
 
-/* History of a class, in ns.  Separate from DrawSlot, so that more slots fit into the caches. */
+/*
+ * More of a class.  Separate from DrawSlot, so that more slots fit into the caches.  Times in ns.
+ */
 typedef struct DrawHistory
 {
+	float		gap;			/* 1/p; p: probability of timing the nodes */
+	float		nodes_chance;	/* probabilities with which the next drawn */
+	float		whole_chance;	/* execution was drawn */
+	bool		is_new;			/* no process had drawn it before */
+	double		seen;			/* number of executions until the last draw */
+	PlanKey		plan;			/* plan to which executions are added */
 	LatestMean	run;			/* duration of an execution */
 	LatestMean	nodes_cost;		/* cost of timing its nodes */
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
 } DrawHistory;
-
-/*
- * A class in the shared table.  Read without a lock, so a backend may read the gap of another
- * class.  This does no harm: it only changes how often the backend times executions.
- */
-typedef struct DrawClass
-{
-	pg_atomic_uint64 key;
-	pg_atomic_uint32 gap;		/* the bits of a float */
-} DrawClass;
 
 double		max_overhead_percent = 1;
 
 static bool track = false;
 static bool track_everything = false;
 
-static DrawClass *classes = NULL;
+static uint32 seen_resets = 0;
 static DrawSlot slots[SLOTS];
 static DrawHistory histories[SLOTS];
 static uint64 random_state = 0;
 static uint64 began_ns = 0;
 static double spent_ns = 0;		/* ns spent on timing new classes */
+static TimestampTz flushed_at = 0;
 
 /*
  * Returns a hash of the query id and the type of the root node.  If there is no query id, uses the
@@ -131,13 +152,21 @@ class_key(const QueryDesc *desc)
 		memcpy(&key, &plan->total_cost, sizeof(key));
 		key *= UINT64CONST(0x9e3779b97f4a7c15);
 	}
-	return (key ^ (uint64) nodeTag(plan) << 32) | 1;
+	return (key ^ (uint64) nodeTag(plan) << 32 ^ (uint64) GetUserId() << 40) | 1;
 }
 
+/* Returns a class's slot, or NULL. */
 static inline DrawSlot *
-slot_of(uint64 key)
+find_slot(uint64 key)
 {
-	return &slots[(key >> 20) % SLOTS];
+	DrawSlot   *slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
+
+	for (int i = 0; i < WAYS; i++)
+	{
+		if (slot[i].key == key)
+			return &slot[i];
+	}
+	return NULL;
 }
 
 static inline DrawHistory *
@@ -146,52 +175,145 @@ history_of(const DrawSlot *slot)
 	return &histories[slot - slots];
 }
 
-static DrawClass *
-class_of(uint64 *key)
+/* Sets the probabilities of the next draw. */
+static void
+choose_chances(DrawHistory *history)
 {
-	*key = hash_bytes_extended((const unsigned char *) key, sizeof(*key), MyDatabaseId) | 1;
-	return &classes[(*key >> 20) % CLASSES];
+	double		nodes = 1 / (double) history->gap;
+	double		whole = Min(WHOLE_PER_NODES * nodes, 1 - nodes);
+
+	/*
+	 * a class that is new is timed more often, so that its first times have a
+	 * margin
+	 */
+	if (history->is_new)
+		whole = Max(whole, FIRST_TIMED / (1 + history->seen));
+	history->nodes_chance = track_everything ? 1 : (float) nodes;
+	history->whole_chance = track_everything ? 0 : (float) Min(whole, 1 - nodes);
 }
 
-static float
-shared_gap(uint64 key)
+/* Returns the number of skipped executions of a class since the latest call. */
+static int64
+take_skipped(DrawSlot *slot)
 {
-	DrawClass  *class = class_of(&key);
-	uint32		bits = pg_atomic_read_u64(&class->key) == key ? pg_atomic_read_u32(&class->gap) : 0;
-	float		gap;
+	int64		skipped = (int64) slot->counted - slot->remaining;
 
-	memcpy(&gap, &bits, sizeof(gap));
-	return gap;
+	slot->counted = slot->remaining;
+	return slot->key == 0 ? 0 : skipped;
+}
+
+/* Forgets all classes if the statistics were reset. */
+static void
+follow_resets(void)
+{
+	uint32		resets = shared_gaps_resets();
+
+	if (likely(resets == seen_resets))
+		return;
+	seen_resets = resets;
+	memset(slots, 0, sizeof(slots));
+	execution_counts_forget();
+}
+
+/*
+ * Adds the numbers of executions to the plans in shared memory.  Allocates nothing and raises no
+ * error, because ends of transactions call it.
+ */
+void
+plan_draw_flush(void)
+{
+	if (!shared_gaps_ready() || !plan_store_ready())
+		return;
+	follow_resets();
+	for (DrawSlot *slot = slots; slot < slots + SLOTS; slot++)
+	{
+		int64		skipped = take_skipped(slot);
+
+		if (skipped > 0)
+			plan_store_count(&history_of(slot)->plan, skipped);
+	}
+	execution_counts_flush();
+}
+
+void
+plan_draw_reset(void)
+{
+	shared_gaps_reset();
+	follow_resets();
 }
 
 static void
-share_gap(uint64 key, float gap)
+at_exit(int code, Datum arg)
 {
-	DrawClass  *class = class_of(&key);
-	uint32		bits;
-
-	memcpy(&bits, &gap, sizeof(bits));
-	pg_atomic_write_u32(&class->gap, bits);
-	pg_atomic_write_u64(&class->key, key);
+	(void) code;
+	(void) arg;
+	plan_draw_flush();
 }
 
-/* Returns the number of executions that are timed as a whole for each one whose nodes are timed. */
-static double
-whole_per_nodes(const DrawSlot *slot)
+static void
+at_transaction_end(XactEvent event, void *arg)
 {
-	return track_everything ? 0 : Min(WHOLE_PER_NODES, slot->gap - 1);
+	TimestampTz now;
+
+	(void) arg;
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	long_execution_forget();
+	if (flushed_at == 0)
+		return;
+	now = GetCurrentTransactionStopTimestamp();
+	if (!TimestampDifferenceExceeds(flushed_at, now, FLUSH_MS))
+		return;
+	flushed_at = now;
+	plan_draw_flush();
+}
+
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId me, SubTransactionId parent, void *arg)
+{
+	(void) me;
+	(void) parent;
+	(void) arg;
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		long_execution_forget();
+}
+
+/* Prepares the process for counting. */
+static void
+begin_counting(void)
+{
+	began_ns = reference_ns();
+	random_state = pg_prng_uint64(&pg_global_prng_state) | 1;
+	seen_resets = shared_gaps_resets();
+	flushed_at = GetCurrentTimestamp();
+	if (plan_sampler_shared != NULL)
+		execution_ticks = &plan_sampler_shared->ticks.n;
+	RegisterXactCallback(at_transaction_end, NULL);
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
+	before_shmem_exit(at_exit, 0);
+}
+
+/* Returns the probability with which the next drawn execution was drawn. */
+static double
+chance_of(const DrawHistory *history)
+{
+	return (double) history->nodes_chance + (double) history->whole_chance;
 }
 
 static void
 draw_next(DrawSlot *slot)
 {
-	double		gap = slot->gap / (1 + whole_per_nodes(slot));
+	DrawHistory *history = history_of(slot);
+	int64		skipped = take_skipped(slot);
 
-	if (gap <= 1 || track_everything)
-		slot->remaining = 1;
-	else
-		slot->remaining = 1 +
-			(int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
+	count_executions(&history->plan, skipped);
+	history->seen += (double) skipped;
+	choose_chances(history);
+	slot->remaining = 1;
+	if (chance_of(history) < ALWAYS)
+		slot->remaining += (int32) Min(random_exponential(&random_state) /
+									   -log1p(-chance_of(history)), MOST_SKIPPED);
+	slot->counted = slot->remaining;
 }
 
 /* Returns the first 1/p of a class that the shared table lacks. */
@@ -205,60 +327,88 @@ new_gap(void)
 	return NEW_GAP;
 }
 
-static pg_noinline void
-look_up(DrawSlot *slot, uint64 key)
+/* Begins a class, for which the slot may have to forget another. */
+static pg_noinline DrawSlot *
+look_up(uint64 key, const QueryDesc *desc)
 {
 	float		gap = shared_gap(key);
+	DrawSlot   *slot;
 
-	while (random_state == 0)
-		random_state = pg_prng_uint64(&pg_global_prng_state);
-	if (began_ns == 0)
-		began_ns = reference_ns();
-	memset(history_of(slot), 0, sizeof(DrawHistory));
-	slot->key = key;
-	slot->gap = gap > 0 ? gap : new_gap();
+	follow_resets();
+	/* an unused slot or a random one */
+	slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
+	for (int i = 1; i < WAYS && slot->key != 0; i++)
+		slot++;
+	if (slot->key != 0)
+		slot -= random_next(&random_state) >> 32 & (WAYS - 1);
+	count_executions(&history_of(slot)->plan, take_skipped(slot));
+	*history_of(slot) = (DrawHistory)
+	{
+		.gap = gap > 0 ? gap : new_gap(), .is_new = !(gap > 0), .plan = plan_store_key(desc)
+	};
+	*slot = (DrawSlot)
+	{
+		.key = key
+	};
 	draw_next(slot);
+	return slot;
 }
 
 /* Returns whether an execution is skipped, and counts the skip.  Must be fast. */
 static bool
-passes(const QueryDesc *desc)
+passes(const QueryDesc *desc, CountedStart *start)
 {
-	uint64		key = class_key(desc);
-	DrawSlot   *slot = slot_of(key);
+	DrawSlot   *slot = find_slot(class_key(desc));
 
-	if (unlikely(slot->key != key || slot->remaining <= 1))
+	long_execution_begin(start);
+	if (unlikely(slot == NULL || slot->remaining <= 1))
 		return false;
 	slot->remaining--;
 	return true;
 }
 
 static bool
-draw(const QueryDesc *desc, ExecutionDraw *drawn)
+draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 {
 	uint64		key = class_key(desc);
-	DrawSlot   *slot = slot_of(key);
+	DrawSlot   *slot;
+	DrawHistory *history;
 	uint64		start_ns;
-	double		whole;
+	int64		skipped;
 
-	if (unlikely(slot->key != key))
-		look_up(slot, key);
+	if (!start->counted)
+		long_execution_begin(start);
+	if (unlikely(began_ns == 0))
+	{
+		begin_counting();
+		start->ticks = *execution_ticks;
+	}
+	follow_resets();
+	slot = find_slot(key);
+	if (unlikely(slot == NULL))
+		slot = look_up(key, desc);
+	history = history_of(slot);
 	drawn->class = key;
 	if (likely(--slot->remaining > 0))
 		return false;
 
 	start_ns = reference_ns();
-	whole = whole_per_nodes(slot);
-	drawn->nodes = (double) random_next(&random_state) * (1 + whole) <= (double) PG_UINT64_MAX;
-	drawn->weight = track_everything ? 1 : drawn->nodes ? slot->gap : slot->gap / whole;
-	drawn->failed_weight = track_everything ? 1 : slot->gap / (1 + whole);
-	drawn->userid = GetUserId();
-	drawn->planid = plan_store_planid(desc->plannedstmt);
-	drawn->queryid = (uint64) desc->plannedstmt->queryId;
+	drawn->nodes = (double) random_next(&random_state) * chance_of(history) <=
+		(double) PG_UINT64_MAX * (double) history->nodes_chance;
+	drawn->weight = Max(1 / (double) (drawn->nodes ? history->nodes_chance :
+									  history->whole_chance), 1);
+	drawn->failed_weight = chance_of(history) < ALWAYS ? 1 / chance_of(history) : 1;
 
-	/* before 18, DECLARE CURSOR and CREATE TABLE AS have no query id */
-	if (drawn->queryid == 0)
-		drawn->queryid = drawn->planid;
+	/* the skipped executions are added to the plan of the one drawn before */
+	slot->remaining++;
+	skipped = take_skipped(slot);
+	count_executions(&history->plan, skipped);
+	history->seen += (double) skipped + 1;
+	history->plan = plan_store_key(desc);
+	count_executions(&history->plan, 1);
+	drawn->userid = history->plan.userid;
+	drawn->queryid = history->plan.queryid;
+	drawn->planid = history->plan.planid;
 
 	/* draws before the execution, whose functions may execute the same query */
 	draw_next(slot);
@@ -291,33 +441,37 @@ choose_gap(DrawSlot *slot)
 
 	/* with gaps from 1 to 2, too few executions would be timed as a whole */
 	if (gap < 2)
-		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
-	slot->gap = (float) Min(gap, MAX_GAP);
+		gap = gap > 1 || run_ns < LONG_EXECUTION_NS ? 2 : 1;
+	history_of(slot)->gap = (float) Min(gap, MAX_GAP);
 }
 
 static PlanKey
-plan_key(const ExecutionDraw *drawn)
+drawn_key(const ExecutionDraw *drawn)
 {
-	PlanKey		key = {MyDatabaseId, drawn->userid, drawn->queryid, drawn->planid};
-
-	return key;
+	return (PlanKey)
+	{
+		MyDatabaseId, drawn->userid, drawn->queryid, drawn->planid
+	};
 }
 
 static void
 finished(TimedExecution *execution)
 {
 	PlanEstimate *plan = execution->run.plan;
-	PlanKey		key = plan_key(&execution->drawn);
 	const ExecutionDraw *drawn = &execution->drawn;
-	DrawSlot   *slot = slot_of(drawn->class);
-	DrawHistory *history = history_of(slot);
+	PlanKey		key = drawn_key(drawn);
+	DrawSlot   *slot = find_slot(drawn->class);
+	DrawHistory *history;
 	double		run_ns = plan != NULL ? plan->run_ns : execution->run_ns;
 	double		cost_ns;
 
-	if (slot->key != drawn->class)
-		look_up(slot, drawn->class);
+	if (slot == NULL)
+		slot = look_up(drawn->class, execution->desc);
+	history = history_of(slot);
 	if (plan != NULL)
-		plan_store_add(execution->run.observation, &key, plan, drawn->weight);
+		plan_store_add(execution->run.observation, &key, plan, drawn->weight, drawn->is_long);
+	else if (drawn->is_long)
+		plan_store_add_long(&key, run_ns, 0);
 	else
 		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
@@ -330,47 +484,35 @@ finished(TimedExecution *execution)
 	remember(&history->run, run_ns);
 	remember(drawn->nodes ? &history->nodes_cost : &history->whole_cost, cost_ns);
 	choose_gap(slot);
-	share_gap(slot->key, slot->gap);
+	share_gap(slot->key, history->gap);
 	draw_next(slot);
 }
 
 static void
 failed(TimedExecution *execution)
 {
-	PlanKey		key = plan_key(&execution->drawn);
-	DrawSlot   *slot = slot_of(execution->drawn.class);
+	PlanKey		key = drawn_key(&execution->drawn);
+	DrawSlot   *slot = find_slot(execution->drawn.class);
 
 	/* a class that always fails must not be timed each time */
-	if (slot->key == execution->drawn.class && slot->gap < NEW_GAP)
+	if (slot != NULL && history_of(slot)->gap < NEW_GAP)
 	{
 		spent_ns += AFTER_EFFECT * execution->attach_ns;
-		slot->gap = NEW_GAP;
+		history_of(slot)->gap = NEW_GAP;
 		draw_next(slot);
 	}
 	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
 }
 
 static const ExecutionSampler sampler = {
-	.passes = passes, .draw = draw, .finished = finished, .failed = failed
+	.passes = passes, .draw = draw, .finished = finished, .failed = failed,
+	.was_long = long_execution_was, .ran_long = long_execution_ran,
+	.take_long = long_execution_take, .finished_long = long_execution_finished
 };
 
-Size
-plan_draw_shmem_size(void)
-{
-	return sizeof(DrawClass) * CLASSES;
-}
-
 void
-plan_draw_shmem_init(void)
+plan_draw_start(void)
 {
-	bool		found;
-
-	classes = ShmemInitStruct("clocktiming draws", sizeof(DrawClass) * CLASSES, &found);
-	for (int i = 0; i < CLASSES && !found; i++)
-	{
-		pg_atomic_init_u64(&classes[i].key, 0);
-		pg_atomic_init_u32(&classes[i].gap, 0);
-	}
 	/* the setting may have been assigned before shared memory existed */
 	execution_sampler = track ? &sampler : NULL;
 }
@@ -384,14 +526,14 @@ assign_track(bool newval, void *extra)
 		EnableQueryId();
 		executor_hooks_take();
 	}
-	execution_sampler = newval && classes != NULL ? &sampler : NULL;
+	execution_sampler = newval && shared_gaps_ready() ? &sampler : NULL;
 }
 
 void
 plan_draw_init(void)
 {
 	DefineCustomBoolVariable("clocktiming.track",
-							 gettext_noop("Collects statistics of plans and their nodes from a random sample of executions."),
+							 gettext_noop("Collects statistics of plans and their nodes from all long executions and a random sample of the others."),
 							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
 							 &track, false,
 							 PGC_SUSET, 0, NULL, assign_track, NULL);

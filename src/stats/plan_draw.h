@@ -4,9 +4,14 @@
 
 extern double max_overhead_percent;
 
-/* Shared memory with 1/p for each class of executions; p is the probability of timing one. */
-extern Size plan_draw_shmem_size(void);
-extern void plan_draw_shmem_init(void);
+/* Called when shared memory exists (shared_gaps.h): applies clocktiming.track. */
+extern void plan_draw_start(void);
+
+/* Adds the numbers of this process's executions to the statistics.  Raises no error. */
+extern void plan_draw_flush(void);
+
+/* Forgets all probabilities, after a reset of the statistics.  New executions are timed at once. */
+extern void plan_draw_reset(void);
 
 /* Defines settings.  They have no effect unless shared_preload_libraries has the library. */
 extern void plan_draw_init(void);

@@ -30,6 +30,19 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
+PlanKey
+plan_store_key(const QueryDesc *desc)
+{
+	uint64		planid = plan_store_planid(desc->plannedstmt);
+	uint64		queryid = (uint64) desc->plannedstmt->queryId;
+
+	/* before 18, DECLARE CURSOR and CREATE TABLE AS have no query id */
+	return (PlanKey)
+	{
+		MyDatabaseId, GetUserId(), queryid != 0 ? queryid : planid, planid
+	};
+}
+
 /*
  * A factor corrects nodes' times for the slowdown by timing.  It is 1 if fewer than FEWEST_WHOLE
  * executions were timed as a whole (without timing their nodes), and at least LEAST_FACTOR.
@@ -44,8 +57,11 @@ typedef struct Execution
 	const PlanTree *tree;		/* NULL if "estimate" is NULL */
 	const int  *places;			/* places of its nodes in "observation" */
 	bool		failed;
+	bool		is_long;
 	double		ns;				/* duration; 0 if it failed */
+	double		variance;		/* of the error of "ns" */
 	double		weight;
+	int64		counted;		/* > 0: only counts so many executions */
 	TimestampTz now;
 } Execution;
 
@@ -150,16 +166,25 @@ add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execut
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
+/* Adds the duration of a drawn execution, or of a long one, to the sums that it belongs to. */
 static void
-add_to_sums(PlanEntry *entry, WeightedSums *sums, const Execution *execution)
+add_duration(PlanEntry *entry, const Execution *execution)
 {
 	double		ns = isfinite(execution->ns) ? Max(execution->ns, 0) : 0;
+	double		weight = execution->is_long ? 1 : execution->weight;
 
-	if (entry->first_seen == 0)
-		entry->first_seen = execution->now;
-	entry->last_seen = Max(entry->last_seen, execution->now);
-	entry->value += execution->weight * ns;
-	weighted_add(sums, execution->weight, ns, 0);
+	entry->value += weight * ns;
+	if (execution->is_long)
+		weighted_add(&entry->longer, 1, ns, execution->variance);
+	else if (execution->failed)
+		weighted_add(&entry->failed, weight, ns, 0);
+	else
+	{
+		if (execution->estimate != NULL)
+			weighted_add(&entry->with_nodes, weight, ns, 0);
+		if (execution->estimate == NULL || weight <= 1)
+			weighted_add(&entry->whole, weight, ns, 0);
+	}
 }
 
 static void
@@ -168,16 +193,18 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	double		plain;
 	int			i = 0;
 
-	if (execution->estimate != NULL)
-	{
-		add_to_sums(entry, &entry->with_nodes, execution);
-		entry->share_ns += execution->weight * plain_factor(entry) * execution->estimate->share_ns;
-	}
-	if (execution->estimate == NULL || execution->weight <= 1)
-		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
+	if (entry->first_seen == 0)
+		entry->first_seen = execution->now;
+	entry->last_seen = Max(entry->last_seen, execution->now);
+	entry->executions += execution->counted;
+	if (execution->counted > 0)
+		return;
+	add_duration(entry, execution);
 	if (execution->tree == NULL)
 		return;
-	plain = plain_factor(entry);
+	/* timing the nodes slows down long executions by next to nothing */
+	plain = execution->is_long ? 1 : plain_factor(entry);
+	entry->share_ns += execution->weight * plain * execution->estimate->share_ns;
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 	{
@@ -350,14 +377,14 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 
 void
 plan_store_add(const Observation *observation, const PlanKey *key, const PlanEstimate *estimate,
-			   double weight)
+			   double weight, bool is_long)
 {
 	const PlannedStmt *plan = observation->desc->plannedstmt;
 	PlanTree	tree;
 	int			places[PLAN_TREE_MAX];
 	Execution	execution = {
 		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
-		.ns = estimate->run_ns, .weight = weight, .now = GetCurrentTimestamp()
+		.ns = estimate->run_ns, .weight = weight, .is_long = is_long, .now = GetCurrentTimestamp()
 	};
 
 	if (!plan_store_ready() || estimate->nnodes == 0)
@@ -374,6 +401,25 @@ plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
 {
 	Execution	execution =
 	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready())
+		add(key, &execution, NIL);
+}
+
+void
+plan_store_add_long(const PlanKey *key, double ns, double variance)
+{
+	Execution	execution =
+	{.is_long = true, .ns = ns, .variance = variance, .weight = 1, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready())
+		add(key, &execution, NIL);
+}
+
+void
+plan_store_count(const PlanKey *key, int64 executions)
+{
+	Execution	execution = {.counted = executions, .now = GetCurrentTimestamp()};
 
 	if (plan_store_ready())
 		add(key, &execution, NIL);

@@ -57,6 +57,10 @@ typedef struct PlanEntry
 	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
+	double		executions;		/* number of all executions, also failed ones */
+	WeightedSums longer;		/* ns; long executions (plan_draw.c), weight 1 */
+
+	/* the other executions */
 	WeightedSums whole;			/* ns; timed as a whole, or with weight 1 */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
@@ -100,9 +104,12 @@ partition_lock(uint32 hash)
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
 }
 
-/* Returns the durations of executions without timed nodes; if none, of those with timed nodes. */
+/*
+ * Returns the drawn durations that represent the executions which are not long: those without timed
+ * nodes; if there are none, those with timed nodes.
+ */
 static inline const WeightedSums *
-plan_times(const PlanEntry *entry)
+plan_drawn(const PlanEntry *entry)
 {
 	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
 }

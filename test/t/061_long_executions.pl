@@ -1,0 +1,103 @@
+
+# Statistics of plans whose executions differ much in length: rare long executions are measured,
+# though only some of the short ones are. All executions are counted. The reference is
+# pg_stat_statements, which times the same executions.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+plan skip_all => 'pg_stat_statements is not there' unless -f $node->config_data('--sharedir') . '/extension/pg_stat_statements.control';
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'clocktiming, pg_stat_statements'
+clocktiming.track = on
+pg_stat_statements.track = all
+max_parallel_workers_per_gather = 0
+jit = off
+autovacuum = off
+});
+$node->start;
+sub query { return $node->safe_psql('postgres', $_[0]); }
+
+query(q{
+	CREATE EXTENSION clocktiming;
+	CREATE EXTENSION pg_stat_statements;
+	-- 200000 rows have c = 1, each of the others has a value of its own
+	CREATE TABLE cust AS SELECT CASE WHEN i <= 200000 THEN 1 ELSE i END AS c, i AS x FROM generate_series(1, 210000) AS i;
+	CREATE INDEX ON cust (c);
+	CREATE TABLE filled (i integer);
+	CREATE TABLE few AS SELECT i FROM generate_series(1, 10) AS i;
+	CREATE TABLE fired (i integer);
+	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END $$;
+	CREATE TRIGGER t AFTER INSERT ON fired FOR EACH ROW WHEN (NEW.i < 0) EXECUTE FUNCTION slow();
+	ANALYZE});
+
+# Executes statements in a new session after a reset of the statistics. Compares the statistics of
+# the plans that match a pattern with pg_stat_statements.
+sub compare
+{
+	my ($what, $pattern, $n, @statements) = @_;
+	my ($executions, $margin, $total, $total_margin, $timed, $calls, $true);
+
+	query('SELECT clock_stats_reset(), pg_stat_statements_reset()');
+	$node->safe_psql('postgres', join(";\n", @statements));
+	($executions, $margin, $timed, $total, $total_margin, $calls, $true) = split /\|/, query(qq{
+		SELECT sum(p.executions), max(p.executions_margin), sum(p.timed_executions), sum(p.total_ms), sqrt(sum(p.total_margin_ms ^ 2)),
+			max(s.calls), max(s.total_exec_time)
+		FROM clock_plan_stats p JOIN pg_stat_statements s USING (queryid) WHERE p.plan LIKE '%$pattern%' GROUP BY queryid});
+	is("$executions +/- $margin", "$calls +/- 0", "$what: all $n executions are counted");
+	is($calls, $n, "$what: pg_stat_statements, too");
+	cmp_ok($timed, '<', $n / 2, "$what: few executions are timed");
+	# The statistics lack the time in other hooks of the executor, which is short
+	cmp_ok(abs($total - $true), '<=', 0.1 * $true + 2 * $total_margin, "$what: their time ($true ms by pg_stat_statements, $total +/- $total_margin)");
+	cmp_ok($total_margin, '<', $true / 2, "$what: the margin is small");
+	return;
+}
+
+my $generic = 'SET plan_cache_mode = force_generic_plan';
+compare('one of 250 reads many rows', ' on cust', 3000, $generic, 'PREPARE p(integer) AS SELECT count(x) FROM cust WHERE c = $1',
+	map { 'EXECUTE p(' . ($_ % 250 == 0 ? 1 : 200000 + $_) . ')' } 1 .. 3000);
+compare('a table is filled', 'Seq Scan on filled', 3020, 'TRUNCATE filled', $generic, 'PREPARE p AS SELECT count(*) FROM filled', ('EXECUTE p') x 3000,
+	'INSERT INTO filled SELECT generate_series(1, 200000)', ('EXECUTE p') x 20);
+compare('in a function', 'Seq Scan on few', 2000,
+	q{DO $$ BEGIN FOR k IN 1 .. 2000 LOOP PERFORM pg_sleep(CASE WHEN k % 200 = 0 THEN 0.05 ELSE 0 END) FROM few LIMIT 1; END LOOP; END $$});
+compare('triggers belong to the execution', 'Insert on fired', 2000, 'TRUNCATE fired', $generic, 'PREPARE p(integer) AS INSERT INTO fired SELECT $1 FROM (SELECT pg_sleep(CASE WHEN $1 < 0 THEN 0.05 ELSE 0 END)) s',
+	map { 'EXECUTE p(' . ($_ % 200 == 0 ? -$_ : $_) . ')' } 1 .. 2000);
+
+# Long executions that fail are no executions, and do not become part of the next one
+query('SELECT clock_stats_reset()');
+query(q{DO $$ BEGIN
+	FOR k IN 1 .. 1000 LOOP
+		BEGIN
+			PERFORM 1 / (k % 100), pg_sleep(CASE WHEN k % 50 = 0 THEN 0.03 ELSE 0 END) FROM few LIMIT 1;
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+	END LOOP;
+END $$});
+is(query(q{SELECT executions + failed_executions FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on few'}), 1000, 'executions of which some fail');
+
+# A reset also ends the sampling rate that a query had in sessions and in shared memory
+my $busy = $node->background_psql('postgres') if $node->can('background_psql');
+sub busy { return $busy ? $busy->query_safe($_[0]) : query($_[0]); }
+busy(q{DO $$ BEGIN FOR k IN 1 .. 20000 LOOP PERFORM i FROM few; END LOOP; END $$});
+query('SELECT clock_stats_reset()');
+busy('SELECT pg_sleep(0.2)');
+busy('SELECT 1');
+busy(q{DO $$ BEGIN FOR k IN 1 .. 40 LOOP PERFORM i FROM few; END LOOP; END $$});
+busy('SELECT pg_sleep(0.2)');
+is(query(q{SELECT executions, timed_executions > 0 FROM clock_plan_stats WHERE plan LIKE 'Seq Scan on few'}), '40|t', 'executions after a reset are timed');
+$busy->quit if $busy;
+
+# Many new queries
+query('SELECT clock_stats_reset()');
+query(join ';', map { my $q = 'SELECT ' . join(', ', ('i') x $_) . ' FROM few'; ($q) x 40 } 1 .. 40);
+is(query(q{SELECT count(*), sum(executions), min(executions), max(executions), bool_and(total_ms > 0) FROM clock_plan_stats
+		WHERE plan LIKE 'Seq Scan on few' AND executions > 1}), '40|1600|40|40|t', 'each of 40 queries has a row')
+	or diag query(q{SELECT executions, timed_executions, plan FROM clock_plan_stats});
+$node->stop;
+done_testing();
