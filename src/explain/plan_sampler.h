@@ -19,7 +19,7 @@
 #define LINE_SIZE		64
 
 /* Time between two ticks (SamplerTicks), in ns. */
-#define TICK_NS			2e6
+#define TICK_NS			5e6
 
 /* Numbers of a process, with SAMPLE_IDLE; more are allocated for larger plans. */
 #define OBSERVED_NUMBERS	1024

@@ -54,7 +54,7 @@
 #define IDLE_CHECK_NS	1e6
 
 /* Time for which the sampler goes on ticking after a process wanted ticks, in ns. */
-#define TICKS_WANTED_NS	10e9
+#define TICKS_WANTED_NS	3e9
 
 /* First guess of the CPU time of a sample after a sleep, in ns. */
 #define SLEEP_CPU_NS	20e3

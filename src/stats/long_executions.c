@@ -1,5 +1,5 @@
 /*
- * The sampler ticks every 2 ms (plan_sampler.h).  If it has ticked during an execution, the clock
+ * The sampler ticks every 5 ms (plan_sampler.h).  If it has ticked during an execution, the clock
  * is read at its end.  So short executions only compare two numbers.  The execution began with the
  * client's statement if it is the statement's first execution, else between the ticks before and
  * after its beginning.
