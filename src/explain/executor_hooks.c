@@ -59,6 +59,9 @@ const ExecutionWatcher *execution_watcher = NULL;
 /* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
+/* Number of nested executions at work whose statements are clocktiming's own (is_own()). */
+static int	own_depth = 0;
+
 /* Statements that took long although the planner expected few calls. */
 static LongStatements long_statements;
 
@@ -154,11 +157,11 @@ is_replaced(const QueryDesc *desc, bool explained)
  * Called before the first ExecutorRun() of an execution.  Decides whether it is timed, and sets the
  * timing up.  Returns NULL if it is not timed.
  *
- * "workers": it may have parallel workers.  Sets *is_short if the planner expects so few calls that
- * the server should time the nodes.
+ * "workers": it may have parallel workers.  "own": the statement is clocktiming's own.  Sets
+ * *is_short if the planner expects so few calls that the server should time the nodes.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool workers, CountedStart *counted, bool *is_short)
+begin_execution(QueryDesc *desc, bool workers, bool own, CountedStart *counted, bool *is_short)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	bool		replaced = (explained && explain_at_work->option) || is_replaced(desc, explained);
@@ -178,8 +181,11 @@ begin_execution(QueryDesc *desc, bool workers, CountedStart *counted, bool *is_s
 		asked = was_long(long_statements, desc);
 	}
 
-	/* executions by EXPLAIN are not counted in the statistics of plans */
-	if (execution_sampler != NULL && !explained &&
+	/*
+	 * executions by EXPLAIN, clocktiming's own ones and those within them are
+	 * not counted in the statistics of plans
+	 */
+	if (execution_sampler != NULL && !explained && !own && own_depth == 0 &&
 		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
 		!execution_sampler->draw(desc, counted, &drawn))
 		drawn.weight = 0;
@@ -282,7 +288,7 @@ is_explained(const QueryDesc *desc)
  * execute_once is true.
  */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, bool own,
 		   CountedStart *counted, bool *is_short)
 {
 	TimedExecution *execution;
@@ -300,7 +306,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
 
-	return begin_execution(desc, count == 0 || execute_once, counted, is_short);
+	return begin_execution(desc, count == 0 || execute_once, own, counted, is_short);
 }
 
 /* begin_part() and end_part() enclose an ExecutorRun() or ExecutorFinish() of a timed execution. */
@@ -375,6 +381,22 @@ note_long(QueryDesc *desc, const CountedStart *counted, TimedExecution *executio
 		TAKE_HOOK(ExecutorFinish);
 }
 
+/* Calls the next hook for a statement of clocktiming, whose functions may execute statements. */
+static pg_noinline void
+run_own(EXECUTOR_RUN_PARAMETERS)
+{
+	own_depth++;
+	PG_TRY();
+	{
+		run_next(EXECUTOR_RUN_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		own_depth--;
+	}
+	PG_END_TRY();
+}
+
 /* Decides at the first run whether to observe the execution, and begins and ends a part of it. */
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
@@ -382,6 +404,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	TimedExecution *execution = NULL;
 	CountedStart counted = {0};
 	bool		is_short = false;
+	bool		own = false;
 	uint64		start_ns;
 
 	if (unlikely(plan_run_desc != NULL))
@@ -409,9 +432,13 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	else if (desc->instrument_options != 0 || desc->already_executed ||
 			 !ScanDirectionIsForward(direction) ||
 			 (execution_sampler != NULL &&
-			  (explain_at_work != NULL || !execution_sampler->passes(desc, &counted))))
-		execution = before_run(desc, direction, count, EXECUTE_ONCE, &counted, &is_short);
-	if (likely(execution == NULL && !is_short))
+			  (explain_at_work != NULL || own_depth > 0 ||
+			   !execution_sampler->passes(desc, &counted))))
+	{
+		own = execution_sampler != NULL && execution_sampler->is_own(desc);
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, own, &counted, &is_short);
+	}
+	if (likely(execution == NULL && !is_short && !own))
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
 		if (unlikely(counted.ticks != *execution_ticks) && counted.counted && count == 0)
@@ -422,7 +449,10 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	if (execution != NULL)
 		begin_part(execution);
 	start_ns = is_short ? system_clock_read() : 0;
-	run_next(EXECUTOR_RUN_ARGUMENTS);
+	if (own)
+		run_own(EXECUTOR_RUN_ARGUMENTS);
+	else
+		run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
 		remember_statement(long_statements, desc, system_clock_read() - start_ns > LONG_NS);
 	if (counted.ticks != *execution_ticks && counted.counted && count == 0)

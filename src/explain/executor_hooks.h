@@ -64,11 +64,17 @@ typedef struct LongExecution
 
 /*
  * Callbacks of the module that times a random sample of all executions for the statistics of plans.
- * passes() and draw() are called before an execution's first ExecutorRun(), finished() after its
- * ExecutorFinish(), and failed() during transaction abort after an error.
+ * passes(), is_own() and draw() are called before an execution's first ExecutorRun(), finished()
+ * after its ExecutorFinish(), and failed() during transaction abort after an error.
  */
 typedef struct ExecutionSampler
 {
+	/*
+	 * if the statement is clocktiming's own; passes() then returns false for
+	 * it
+	 */
+	bool		(*is_own) (const QueryDesc *desc);
+
 	/* if draw() need not be called, counts the execution and returns true */
 	bool		(*passes) (const QueryDesc *desc, CountedStart *start);
 	bool		(*draw) (const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn);

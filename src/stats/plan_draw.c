@@ -43,6 +43,7 @@
 #include "explain/plan_sampler.h"
 #include "stats/execution_counts.h"
 #include "stats/long_executions.h"
+#include "stats/own_statements.h"
 #include "stats/plan_draw.h"
 #include "stats/plan_store.h"
 #include "stats/shared_gaps.h"
@@ -97,7 +98,8 @@
 typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */
-	int32		remaining;		/* executions up to the next timed one */
+	int32		remaining;		/* executions up to the next timed one; 0: a
+								 * statement of clocktiming, see is_own() */
 	int32		counted;		/* value of "remaining" when executions were
 								 * last added to a plan */
 } DrawSlot;
@@ -367,6 +369,26 @@ passes(const QueryDesc *desc, CountedStart *start)
 	return true;
 }
 
+/* If the statement is clocktiming's own, sets "remaining" such that passes() returns false. */
+static bool
+is_own(const QueryDesc *desc)
+{
+	uint64		key;
+	DrawSlot   *slot;
+
+	if (likely(!is_own_statement(desc->plannedstmt)))
+		return false;
+	if (unlikely(began_ns == 0))
+		begin_counting();
+	key = class_key(desc);
+	slot = find_slot(key);
+	if (slot == NULL)
+		slot = look_up(key, desc);
+	count_executions(&history_of(slot)->plan, take_skipped(slot));
+	slot->remaining = slot->counted = 0;
+	return true;
+}
+
 static bool
 draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 {
@@ -388,6 +410,8 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	if (unlikely(slot == NULL))
 		slot = look_up(key, desc);
 	history = history_of(slot);
+	if (slot->remaining <= 0)
+		draw_next(slot);
 	drawn->class = key;
 	if (likely(--slot->remaining > 0))
 		return false;
@@ -505,7 +529,7 @@ failed(TimedExecution *execution)
 }
 
 static const ExecutionSampler sampler = {
-	.passes = passes, .draw = draw, .finished = finished, .failed = failed,
+	.passes = passes, .is_own = is_own, .draw = draw, .finished = finished, .failed = failed,
 	.was_long = long_execution_was, .ran_long = long_execution_ran,
 	.take_long = long_execution_take, .finished_long = long_execution_finished
 };

@@ -359,6 +359,52 @@ $node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION e
 is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables does not include snapshots');
 query("DROP DATABASE $_") foreach qw(owned restored);
 
+# Statements that call clocktiming's functions or read its views are no workload, nor are the
+# statements that these functions execute. They are not in the statistics.
+query(q{CREATE FUNCTION scrapes() RETURNS text LANGUAGE plpgsql AS $$BEGIN PERFORM count(*) FROM t; RETURN clock_metrics_text(); END$$});
+foreach my $statement (
+	'SELECT clock_metrics_text()',
+	'SELECT * FROM clock_metrics',
+	'SELECT m.name, t.i FROM clock_metrics m, t WHERE t.i < 3',
+	'SELECT * FROM clock_plan_stats',
+	'SELECT * FROM clock_node_stats(20)',
+	'SELECT * FROM clock_running',
+	'SELECT * FROM clock_activity',
+	'SELECT * FROM clock_impact(0.1)',
+	'SELECT * FROM clock_advice(0.1)',
+	'SELECT clock_page()',
+	'SELECT clock_stats_snapshot()',
+	'SELECT * FROM clock_node_changes()',
+	q{SELECT * FROM clock_query_overhead('SELECT count(*) FROM t', 0.05)},
+	q{SELECT * FROM clock_explain('SELECT scrapes()')},
+	'CALL clock_executor_overhead()',
+	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM clock_metrics; FETCH 5 FROM c; FETCH ALL FROM c; COMMIT',
+	'CREATE TEMPORARY TABLE metrics AS SELECT * FROM clock_metrics',
+	'PREPARE p AS SELECT * FROM clock_metrics; EXECUTE p; EXECUTE p',
+	'DO $$BEGIN PERFORM clock_metrics_text(); END$$',
+	'DO $$BEGIN PERFORM clock_impact(-1); EXCEPTION WHEN invalid_parameter_value THEN END$$')
+{
+	# As in a monitored server, the snapshot is not the first one, and the statistics are not empty.
+	query("$on SELECT count(*) FROM t");
+	query('SELECT clock_stats_snapshot()');
+	my $before = query('SELECT sum(executions + failed_executions) FROM clock_plan_stats');
+	query("$on $statement");
+	is(query('SELECT sum(executions + failed_executions) FROM clock_plan_stats') - $before, 0, "not counted: $statement")
+	  or diag query('SELECT executions, plan FROM clock_plan_stats ORDER BY last_seen DESC LIMIT 3');
+}
+
+# Other statements of the session are counted, also after an error in clocktiming's function, and
+# also if a function calls clocktiming's.
+reset_all();
+my $own = ClockSession->new($node);
+$own->query($on);
+is($own->query('SELECT clock_impact(-1)')->{state}, '22023', 'an error');
+$own->query('SELECT count(*) FROM t');
+$own->query('SELECT scrapes()');
+is(query(q{SELECT string_agg(regexp_replace(plan, E'\n *->', ':') || ' ' || executions, ', ' ORDER BY plan) FROM clock_plan_stats}),
+	'Aggregate:  Seq Scan on t 2, Result 1', 'counted: statements that only execute others');
+$own->quit;
+
 # Many sessions with many plans. All executions are counted as long as shared memory is free. When
 # it is full, no session hangs.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
