@@ -19,7 +19,8 @@ CREATE FUNCTION clock_running(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_running';
 COMMENT ON FUNCTION clock_running() IS
-    'lists the nodes of running plans, as the view clock_running shows them';
+    'lists the nodes of running plans, as the view clock_running shows them, and those of the '
+    'reader''s own session';
 
 CREATE VIEW clock_running AS
     SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
@@ -45,11 +46,12 @@ CREATE VIEW clock_running AS
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    WHERE s.pid <> pg_catalog.pg_backend_pid()
     WINDOW plan AS (PARTITION BY s.pid, s.level, s.started_at)
     ORDER BY s.started_at, s.pid, s.level, s.node;
 COMMENT ON VIEW clock_running IS
-    'nodes of the plans that are being executed in the cluster, with counters and times so far, '
-    'while clocktiming.live is on';
+    'nodes of the plans that are being executed in the cluster by other sessions, with counters '
+    'and times so far, while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
     'process that executes the plan: in a parallel plan, the leader. The counters include those '
@@ -245,8 +247,8 @@ CREATE VIEW clock_activity AS
         AND a.pid <> pg_catalog.pg_backend_pid()
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
-    'running statements of clients in the cluster: the busiest node, the share that is done, and '
-    'the remaining time of each';
+    'running statements of other clients in the cluster: the busiest node, the share that is done, '
+    'and the remaining time of each';
 GRANT SELECT ON TABLE clock_activity TO PUBLIC;
 COMMENT ON COLUMN clock_activity.pid IS
     'process that executes the statement: in a parallel plan, the leader';

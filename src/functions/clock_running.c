@@ -9,6 +9,7 @@
 #include "catalog/pg_authid.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
@@ -234,6 +235,13 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 	}
 }
 
+/* Returns the process of the reading session: of a parallel worker, its leader. */
+static int
+reader_pid(void)
+{
+	return MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : MyProcPid;
+}
+
 int
 clock_running_statements(LongestRunning *longest)
 {
@@ -247,7 +255,7 @@ clock_running_statements(LongestRunning *longest)
 		LiveImage  *image = ((Running *) lfirst(cell))->image;
 		int			innermost = image->header.innermost;
 
-		if (image->header.level > 0)
+		if (image->header.level > 0 || image->header.pid == reader_pid())
 			continue;
 		n++;
 		if (image->header.started_at >= first)

@@ -9,7 +9,7 @@ typedef struct LongestRunning
 } LongestRunning;
 
 /*
- * Returns the number of clients' statements in clock_running that the caller may see.  Sets
+ * Returns the number of other clients' statements in clock_running that the caller may see.  Sets
  * *longest to the statement that started first, unless the number is 0.
  */
 extern int	clock_running_statements(LongestRunning *longest);

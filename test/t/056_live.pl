@@ -95,6 +95,17 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 		't', 'columns that describe the execution');
 });
 
+# A reader, whose own statements are published, too, is not part of what it reads.
+my $of_running = q{FROM clock_metrics WHERE name IN ('pg_clock_running_statements', 'pg_clock_longest_running_seconds')};
+my $force_parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+foreach my $settings ('', "SET max_parallel_workers_per_gather = 1; SET $force_parallel = on; ")
+{
+	is($node->safe_psql('postgres', "${settings}SELECT string_agg(name || ' ' || value, ', ') $of_running"),
+		'pg_clock_running_statements 0', 'metrics without the reader' . ($settings eq '' ? '' : ', in a parallel worker'));
+}
+is($node->safe_psql('postgres', "SELECT (SELECT count(*) FROM clock_running), (SELECT count(*) FROM clock_activity), (SELECT count(*) > 0 FROM clock_running() WHERE pid = pg_backend_pid())"),
+	'0|0|t', 'only the function clock_running() shows the reader');
+
 # Executions that have failed, or were cancelled or killed, are no longer shown, and their slots are
 # used again.
 is(query('SELECT count(*) FROM clock_running'), 0, 'nothing is shown where nothing runs');
