@@ -14,6 +14,7 @@ CREATE FUNCTION clock_running(
     OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
     OUT elapsed_ms double precision, OUT workers integer,
     OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
+    OUT suspended_at timestamptz,
     OUT dbid oid, OUT userid oid, OUT queryid bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
@@ -37,13 +38,15 @@ CREATE VIEW clock_running AS
            s.innermost,
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
-               ORDER BY s.state = 'running' AND s.node_type !~ 'Gather' DESC NULLS LAST,
+               ORDER BY s.state IN ('running', 'suspended') AND s.node_type !~ 'Gather'
+                            DESC NULLS LAST,
                         s.node_type !~ 'Gather' DESC, s.share_percent DESC NULLS LAST,
                         s.innermost DESC) AS busiest,
            s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
            s.self_margin_ms, s.workers,
-           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
-           pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
+           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, s.suspended_at,
+           d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid,
+           s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
     WHERE s.pid <> pg_catalog.pg_backend_pid()
@@ -66,8 +69,9 @@ COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started, or the state of the node''s latest loop: running, finished (all its rows have '
-    'been returned) or rescanning (ended by a rescan, the next loop has not begun); null if the '
-    'node was executed only before counting began (column since) and may have ended then';
+    'been returned) or rescanning (ended by a rescan, the next loop has not begun); suspended '
+    'instead of running if the execution is suspended (column suspended_at); null if the node was '
+    'executed only before counting began (column since) and may have ended then';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since counting began (column since), in all loops and '
     'processes; null if it was executed only before that time';
@@ -86,7 +90,8 @@ COMMENT ON COLUMN clock_running.remaining_ms IS
     'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
 COMMENT ON COLUMN clock_running.reason IS
     'reason why progress_percent and remaining_ms are unknown; null if they are known';
-COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
+COMMENT ON COLUMN clock_running.elapsed_ms IS
+    'time since started_at, in milliseconds, without the time in which the execution was suspended';
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
 COMMENT ON COLUMN clock_running.busiest IS
@@ -114,6 +119,10 @@ COMMENT ON COLUMN clock_running.since IS
 COMMENT ON COLUMN clock_running.as_of IS
     'time when the process published the counters: it does this every 50 ms, also during a long '
     'call of a node';
+COMMENT ON COLUMN clock_running.suspended_at IS
+    'time when the execution was suspended: it has returned the rows that the client or function '
+    'requested by a cursor, and waits for the next request or for its end; null while it is at '
+    'work';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS
@@ -161,7 +170,12 @@ COMMENT ON FUNCTION internal_clock_ends_in(double precision, boolean) IS
     'internal: returns the remaining time and its range as text, for an estimate in ms';
 
 CREATE VIEW clock_activity AS
-    WITH running AS MATERIALIZED (SELECT n.* FROM clock_running n)
+    -- Without cursors that were suspended before the statement began.
+    WITH running AS MATERIALIZED (
+        SELECT n.* FROM clock_running n
+        WHERE n.suspended_at IS NULL
+           OR n.suspended_at >= (SELECT s.query_start FROM pg_catalog.pg_stat_activity s
+                                 WHERE s.pid = n.pid))
     SELECT a.pid,
            pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
                AS elapsed,
@@ -188,8 +202,8 @@ CREATE VIEW clock_activity AS
     FROM pg_catalog.pg_stat_activity a
         -- Shows the busiest node of the innermost statement.  If this is a Result node, which only
         -- computes an expression, prefers the busiest node of an outer statement.  Shows the
-        -- progress of the client's statement or, if a cursor is open, of the plan whose counters
-        -- were published last.
+        -- progress of the client's statement.  Of several plans at the same level, prefers one that
+        -- is not suspended.
         LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid, n.level, n.share_percent,
                           -- the first publication may have no times yet
                           CASE WHEN n.self_ms IS NOT NULL OR n.calls IS NULL
@@ -229,9 +243,10 @@ CREATE VIEW clock_activity AS
                                    AND c.relation IS NOT NULL) b
                            WHERE b.names IS NOT NULL) j ON n.node_type ~ '(Join|Nested Loop)$'
                    WHERE n.busiest IS NOT FALSE
-                   WINDOW outermost AS (PARTITION BY n.pid ORDER BY n.level, n.as_of DESC)
+                   WINDOW outermost AS (PARTITION BY n.pid
+                                        ORDER BY n.level, n.suspended_at IS NOT NULL, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
-                            n.as_of DESC) r ON r.pid = a.pid
+                            n.suspended_at IS NOT NULL, n.as_of DESC) r ON r.pid = a.pid
         LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
                           ('only the last rows of the plan remain', 'soon: last rows'),
                           ('a call of a node takes longer than expected', 'longer than expected'),

@@ -106,9 +106,9 @@ static const Metric metric_evicted_plans = {"pg_clock_evicted_plans_total", "cou
 static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_seconds", "gauge", "",
 "time of the last reset of all statistics of plans, in seconds since 1970"};
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
-"statements of other clients in clock_running"};
+"statements of other clients in clock_running that are not suspended"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
-"time since the start of the longest running statement of other clients in clock_running, with the type of its innermost active plan node"};
+"execution time so far of the longest of these statements, with the type of its innermost active plan node"};
 
 static bool
 is_convertible(const char *name)

@@ -25,6 +25,9 @@ PG_FUNCTION_INFO_V1(clock_running);
 
 static const char *const state_names[] = {"not started", "running", "finished", "rescanning", NULL};
 
+/* State of a node that would be running if its execution were not suspended. */
+static const char *const suspended = "suspended";
+
 /* An execution, with the sums of its parallel workers. */
 typedef struct Running
 {
@@ -177,7 +180,8 @@ put_node(Row *row, const Running *running, int place)
 	row_put_text(row, live_name(image, place, node->type));
 	row_put_text(row, live_name(image, place, node->relation));
 	row_put_text(row, live_name(image, place, node->index));
-	row_put_text(row, state_names[counts->state]);
+	row_put_text(row, image->header.suspended_at != 0 && counts->state == LIVE_RUNNING ?
+				 suspended : state_names[counts->state]);
 	row_put_bool(row, place == image->header.innermost);
 	if (counts->loops <= 0 && counts->state != LIVE_NOT_STARTED)
 		row_put_nulls(row, 3);	/* unknown, because the node ran before
@@ -201,7 +205,9 @@ put_node(Row *row, const Running *running, int place)
 	row_put(row, Int32GetDatum(node->width));
 }
 
-#define NODE_COLUMNS	19
+/* Numbers of columns of a node before and after its state. */
+#define COLUMNS_BEFORE_STATE	5
+#define COLUMNS_AFTER_STATE		13
 
 static void
 put_execution(FunctionCallInfo fcinfo, const Running *running)
@@ -219,15 +225,23 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 		if (header->nnodes > 0)
 			put_node(&row, running, place);
 		else
-			row_put_nulls(&row, NODE_COLUMNS);
+		{
+			row_put_nulls(&row, COLUMNS_BEFORE_STATE);
+			row_put_text(&row, header->suspended_at != 0 ? suspended : NULL);
+			row_put_nulls(&row, COLUMNS_AFTER_STATE);
+		}
 		row_put_double(&row, progress.percent > 99.9 ? 99.9 : progress.percent, 1);
 		row_put_double(&row, progress.remaining_ns / 1e6, 0);
 		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
-		row_put_double(&row, (double) (now - header->started_at) / 1e3, 0);
+		row_put_double(&row, (double) live_elapsed_us(header, now) / 1e3, 0);
 		row_put(&row, Int32GetDatum(running->workers));
 		row_put(&row, TimestampTzGetDatum(header->started_at));
 		row_put(&row, TimestampTzGetDatum(header->since));
 		row_put(&row, TimestampTzGetDatum(header->as_of));
+		if (header->suspended_at != 0)
+			row_put(&row, TimestampTzGetDatum(header->suspended_at));
+		else
+			row_put_null(&row);
 		row_put(&row, ObjectIdGetDatum(header->dbid));
 		row_put(&row, ObjectIdGetDatum(header->userid));
 		row_put_count(&row, header->queryid);
@@ -247,22 +261,24 @@ clock_running_statements(LongestRunning *longest)
 {
 	List	   *executions = running_executions();
 	ListCell   *cell;
-	TimestampTz first = DT_NOEND;
+	int64		longest_us = -1;
 	int			n = 0;
 
 	foreach(cell, executions)
 	{
 		LiveImage  *image = ((Running *) lfirst(cell))->image;
-		int			innermost = image->header.innermost;
+		const LiveHeader *header = &image->header;
+		int			innermost = header->innermost;
+		int64		elapsed_us = Max(live_elapsed_us(header, GetCurrentTimestamp()), 0);
 
-		if (image->header.level > 0 || image->header.pid == reader_pid())
+		if (header->level > 0 || header->suspended_at != 0 || header->pid == reader_pid())
 			continue;
 		n++;
-		if (image->header.started_at >= first)
+		if (elapsed_us <= longest_us)
 			continue;
-		first = image->header.started_at;
-		longest->seconds = (double) Max(GetCurrentTimestamp() - first, 0) / 1e6;
-		longest->node_type = innermost < 0 || innermost >= image->header.nnodes ? "" :
+		longest_us = elapsed_us;
+		longest->seconds = (double) elapsed_us / 1e6;
+		longest->node_type = innermost < 0 || innermost >= header->nnodes ? "" :
 			live_name(image, innermost, live_node(image, innermost)->type);
 	}
 	return n;

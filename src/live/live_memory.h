@@ -97,11 +97,23 @@ typedef struct LiveHeader
 	TimestampTz started_at;
 	TimestampTz since;			/* when counting began */
 	TimestampTz as_of;			/* when the counters were last published */
+	TimestampTz suspended_at;	/* end of the latest ExecutorRun() or
+								 * ExecutorFinish(); 0: not ended */
+	int64		suspended_us;	/* time between them so far, in us */
 	double		run_ns;			/* sum of the nodes' own times; 0: unknown */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
 	int			nnodes;			/* number of nodes; 0: too many for slots */
 } LiveHeader;
+
+/* Returns for how long an execution has been at work, without the time when it was suspended. */
+static inline int64
+live_elapsed_us(const LiveHeader *header, TimestampTz now)
+{
+	TimestampTz end = header->suspended_at != 0 ? header->suspended_at : now;
+
+	return end - header->started_at - header->suspended_us;
+}
 
 /* A slot's part of the plan. */
 typedef struct LiveChunk

@@ -414,6 +414,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	double		left_ns = 0;
 	double		done_ns = 0;
 	double		age_ns;
+	int64		counted_us = header->as_of - header->since - header->suspended_us;
 
 	if (n == 0)
 		progress.reason = gettext_noop("the plan has more nodes than are shown");
@@ -451,20 +452,20 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	}
 	if (walk.reason == NULL &&
 		(timed_cost <= TELLING_COST * plan_cost || done_ns <= 0 ||
-		 (header->late && header->as_of - header->since < LEAST_COUNTED)))
+		 (header->late && counted_us < LEAST_COUNTED)))
 		walk.reason = gettext_noop("too little of the plan is done");
 	else if (walk.reason == NULL && left_ns <= 0)
 		walk.reason = gettext_noop("only the last rows of the plan remain");
 	progress.reason = walk.reason;
 	if (progress.reason != NULL)
 		return progress;
-	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
+	age_ns = header->suspended_at != 0 ? 0 : (double) Max(now - header->as_of, 0) * 1e3;
 
 	/*
 	 * converts to elapsed time, which includes waits and other processes'
 	 * time
 	 */
-	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
+	left_ns *= (double) counted_us * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{
 		progress.reason = gettext_noop("a call of a node takes longer than expected");
@@ -473,6 +474,6 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	progress.remaining_ns = left_ns - age_ns;
 	progress.percent = 100 *
 		(1 - progress.remaining_ns /
-		 (progress.remaining_ns + (double) (now - header->started_at) * 1e3));
+		 (progress.remaining_ns + (double) live_elapsed_us(header, now) * 1e3));
 	return progress;
 }

@@ -122,6 +122,16 @@ live_begin(QueryDesc *desc, int level, TimestampTz started_at, PlanState *called
 void
 live_resume(LiveExecution *live)
 {
+	LiveHeader *header = &live->image->header;
+
+	if (header->suspended_at != 0)
+	{
+		/* the counters have not changed in the meantime */
+		header->as_of = GetCurrentTimestamp();
+		header->suspended_us += header->as_of - header->suspended_at;
+		header->suspended_at = 0;
+		live_write(live->image, false);
+	}
 	if (live->own && !live->observation->under_way)
 		observe_begin_part(live->observation);
 }
@@ -131,6 +141,7 @@ live_pause(LiveExecution *live)
 {
 	if (live->own)
 		observe_end_part(live->observation);
+	live->image->header.suspended_at = GetCurrentTimestamp();
 }
 
 /*

@@ -51,7 +51,10 @@ extern LiveExecution *live_find(const QueryDesc *desc);
 /* Returns whether this process has published executions that have not ended. */
 extern bool live_any(void);
 
-/* Continue and interrupt the observation, unless it has another owner.  live_begin() begins it. */
+/*
+ * live_pause() marks an execution as suspended, and interrupts the observation unless it has
+ * another owner.  The caller publishes it.  live_resume() publishes that the execution continues.
+ */
 extern void live_resume(LiveExecution *live);
 extern void live_pause(LiveExecution *live);
 

@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use IO::Socket::UNIX;
 use POSIX qw(setsid);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -43,7 +44,7 @@ shows('a statement in a function', 'SELECT caller()', [ '1|Aggregate|1|0|running
 shows('a statement that modifies rows', 'BEGIN; UPDATE a SET k = hold(i, 20); ROLLBACK', [ '0|Update|1|0|running', '0|  Seq Scan|1|19|running' ]);
 $session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; MOVE 100 IN c');
 shows('a cursor', 'FETCH 250 FROM c', ['0|Seq Scan|1|299|running']);
-is(query("SELECT state || rows $rows"), 'running350', 'a cursor between two fetches');
+is(query("SELECT state || rows $rows"), 'suspended350', 'a cursor between two fetches');
 $session->query('COMMIT');
 is(query("SELECT count(*) $rows"), 0, 'no rows after the cursor is closed');
 
@@ -105,6 +106,45 @@ foreach my $settings ('', "SET max_parallel_workers_per_gather = 1; SET $force_p
 }
 is($node->safe_psql('postgres', "SELECT (SELECT count(*) FROM clock_running), (SELECT count(*) FROM clock_activity), (SELECT count(*) > 0 FROM clock_running() WHERE pid = pg_backend_pid())"),
 	'0|0|t', 'only the function clock_running() shows the reader');
+
+# A cursor between two fetches is suspended. It does not count as a running statement, and its time
+# does not go on. When it is fetched again, it runs again.
+sub running { return $node->safe_psql('postgres', "SELECT string_agg(name || CASE WHEN name ~ 'statements' THEN ' ' || value ELSE '' END, ', ' ORDER BY name) $of_running"); }
+my $one = 'pg_clock_longest_running_seconds, pg_clock_running_statements 1';
+my $columns = 'node_type, state, rows, suspended_at IS NOT NULL, innermost, busiest';
+while_waiting('SELECT hold(i, 300) FROM a', sub { is(running(), $one, 'metrics: a running statement'); });
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; FETCH 100 FROM c');
+is(query("SELECT $columns $rows"), 'Seq Scan|suspended|100|t|f|t', 'a cursor between two fetches');
+is(running(), 'pg_clock_running_statements 0', 'metrics: a suspended cursor');
+my $elapsed = query("SELECT elapsed_ms $rows");
+query('SELECT pg_sleep(0.1)');
+is(query("SELECT elapsed_ms $rows"), $elapsed, 'its time does not go on');
+like(query("SELECT clock_running_text($pid)"), qr/State: suspended$/, 'as text');
+while_waiting('FETCH 300 FROM c', sub {
+	is(query("SELECT $columns $rows AND relation = 'a'"), 'Seq Scan|running|299|f|t|t', 'a cursor that is fetched again');
+	is(query("SELECT elapsed_ms <= 1000 * extract(epoch FROM clock_timestamp() - started_at) - 100 $rows AND relation = 'a'"), 't', 'its time is without that between the fetches');
+	is(running(), $one, 'metrics: a cursor that is fetched again');
+	like(query("SELECT clock_running_text($pid)"), qr/State: running, innermost$/, 'as text');
+});
+is(query("SELECT state, rows $rows"), 'suspended|400', 'a cursor after the second fetch');
+$session->query('FETCH ALL FROM c');
+is(query("SELECT rows, suspended_at IS NOT NULL $rows"), '1000|t', 'a cursor that has returned all rows');
+is(running(), 'pg_clock_running_statements 0', 'metrics: such a cursor');
+$session->query('COMMIT');
+is(query("SELECT count(*) $rows"), 0, 'a closed cursor is not shown');
+
+# A portal of the extended query protocol is suspended after the requested number of rows.
+my $portal = Portal->new($node, 'SELECT i FROM a');
+my $of_portal = "FROM clock_running WHERE pid = $portal->{pid}";
+foreach my $n (1, 2)
+{
+	is($portal->execute(10), 's', "execution $n of a portal: suspended after 10 rows");
+	is(query("SELECT $columns $of_portal"), "Seq Scan|suspended|${n}0|t|f|t", 'it is shown as suspended');
+	is(running(), 'pg_clock_running_statements 0', 'metrics: a suspended portal');
+}
+is($portal->execute(0), 'C', 'the last execution of the portal');
+$portal->end;
+$node->poll_query_until('postgres', "SELECT count(*) = 0 $of_portal") or die 'it is still shown';
 
 # Executions that have failed, or were cancelled or killed, are no longer shown, and their slots are
 # used again.
@@ -226,3 +266,63 @@ $off->result;
 $off->quit;
 
 done_testing();
+
+# A session that executes a statement in a transaction block by messages of the extended query
+# protocol, as drivers do. psql cannot limit the number of rows of an execution.
+package Portal;
+
+sub new
+{
+	my ($class, $node, $sql) = @_;
+	my $socket = IO::Socket::UNIX->new($node->host . '/.s.PGSQL.' . $node->port) or die "connect: $!";
+	my $self = bless { socket => $socket }, $class;
+	my $startup = pack('N(Z*)5', 196608, 'user', (getpwuid($<))[0], 'database', 'postgres', '');
+
+	$socket->print(pack('N', 4 + length $startup) . $startup);
+	$self->until_ready;
+	$self->message('Q', pack('Z*', 'BEGIN'));
+	$self->until_ready;
+	$self->message('P', pack('Z*Z*n', '', $sql, 0));
+	$self->message('B', pack('Z*Z*nnn', '', '', 0, 0, 0));
+	return $self;
+}
+
+sub message
+{
+	my ($self, $type, $content) = @_;
+
+	$self->{socket}->print($type . pack('N', 4 + length $content) . $content);
+	$self->{socket}->flush;
+	return;
+}
+
+# Reads messages up to ReadyForQuery. Returns the type of the message before.
+sub until_ready
+{
+	my ($self) = @_;
+	my ($type, $before) = ('', '');
+
+	while ($type ne 'Z')
+	{
+		$before = $type;
+		read($self->{socket}, my $header, 5) == 5 or die 'the session has ended';
+		($type, my $length) = unpack('aN', $header);
+		read($self->{socket}, my $content, $length - 4) if $length > 4;
+		die "error: $content" if $type eq 'E';
+		$self->{pid} = unpack('N', $content) if $type eq 'K';
+	}
+	return $before;
+}
+
+# Requests n rows, all remaining ones if n is 0. Returns the type of the last message: s
+# (PortalSuspended) or C (CommandComplete).
+sub execute
+{
+	my ($self, $n) = @_;
+
+	$self->message('E', pack('Z*N', '', $n));
+	$self->message('S', '');
+	return $self->until_ready;
+}
+
+sub end { my ($self) = @_; $self->message('X', ''); return; }

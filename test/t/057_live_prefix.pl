@@ -136,7 +136,7 @@ SKIP:
 	$cluster->shows('auto_explain of a statement in a function', 'SELECT caller()', [ '1|Aggregate|1|0|running', '1|  Seq Scan|1|299|running' ]);
 	$session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; MOVE 100 IN c');
 	$cluster->shows('auto_explain of a cursor', 'FETCH 250 FROM c', ['0|Seq Scan|1|299|running']);
-	is($cluster->query("SELECT state || rows $rows"), 'running350', 'a cursor of auto_explain between two fetches');
+	is($cluster->query("SELECT state || rows $rows"), 'suspended350', 'a cursor of auto_explain between two fetches');
 	$session->query('COMMIT');
 	is($cluster->query("SELECT count(*) $rows"), 0, 'no rows after the cursor is closed');
 	$session->query('SET auto_explain.log_analyze = off');

@@ -106,12 +106,15 @@ while_pausing('SELECT pausing()', sub {
 });
 while_pausing('SELECT pause(i, 300), i FROM big WHERE (SELECT pausing()) IS NOT NULL', sub { is(row('count(*)'), 1, 'an InitPlan'); });
 while_pausing("DO \$\$BEGIN PERFORM pause(i, 300) FROM a; END\$\$", sub { is(row('node, ends_in'), 'Seq Scan on a|unknown in a procedure', 'DO'); });
-$session->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM b; MOVE 100 IN c');
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT pg_sleep(0.002), i FROM b; MOVE 100 IN c');
 is(query("SELECT count(*) FROM clock_running WHERE pid = $pid") . '|' . row('count(*)'), '1|0', 'idle in transaction');
 while_pausing('SELECT pause(i, 300) FROM a', sub {
 	is(query("SELECT count(DISTINCT started_at) FROM clock_running WHERE pid = $pid AND level = 0"), 2, 'a cursor and a statement');
 	is(row('node'), 'Seq Scan on a', 'one row: the statement');
 });
+$holder->query('BEGIN; LOCK TABLE big');
+while_running('LOCK TABLE big', q{ends_in = 'waits for a lock'}, sub { is(row('node, done_percent'), '|', 'a statement without a plan: the plan of the cursor is not shown'); });
+$holder->query('ROLLBACK');
 $session->query('COMMIT');
 is(query('SELECT count(*) FROM clock_activity'), 0, 'no rows without running statements; its own statement is omitted');
 

@@ -97,7 +97,7 @@ $cluster->shows('after a crash', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|29
 # A cursor that was published before clocktiming.live is turned off is published to its end. Later
 # executions have times of their own.
 $session->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM a; MOVE 10 IN c; SET clocktiming.live = off; MOVE 10 IN c');
-is($cluster->query("SELECT rows, state $rows"), '20|running', 'a cursor after clocktiming.live is off');
+is($cluster->query("SELECT rows, state $rows"), '20|suspended', 'a cursor after clocktiming.live is off');
 $session->query('SELECT count(*) FROM b; COMMIT; SET clocktiming.live = on');
 nothing_remains('a cursor');
 $cluster->while_waiting('SELECT hold(i, 300) FROM a', sub {
