@@ -124,10 +124,13 @@ COMMENT ON COLUMN clock_running.suspended_at IS
     'requested by a cursor, and waits for the next request or for its end; null while it is at '
     'work';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
-COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
+COMMENT ON COLUMN clock_running.username IS
+    'name of the user with whose rights the plan is executed: after SET ROLE, and in a SECURITY '
+    'DEFINER function, it is not the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS
     'query identifier, that of pg_stat_activity; 0 if the server computes none';
-COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
+COMMENT ON COLUMN clock_running.userid IS
+    'OID of the user with whose rights the plan is executed';
 
 CREATE FUNCTION internal_clock_ends_in(remaining_ms double precision, parallel boolean)
 RETURNS text

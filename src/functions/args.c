@@ -1,8 +1,10 @@
 /* Checks arguments of SQL functions.  Comparisons such as !(x >= 0) reject NaN, too. */
 #include "postgres.h"
 
+#include "catalog/pg_authid.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 #include "utils/varlena.h"
@@ -229,6 +231,12 @@ libraries_to_set(void)
 		appendStringInfo(&list, "%s, ", quote_literal_cstr(lfirst(cell)));
 	appendStringInfoString(&list, "'clocktiming'");
 	return list.data;
+}
+
+Oid
+seen_user(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
 void

@@ -1,4 +1,4 @@
-/* Checks arguments of SQL functions. */
+/* Checks arguments of SQL functions, and whose executions the caller may see. */
 #ifndef CLOCKTIMING_ARGS_H
 #define CLOCKTIMING_ARGS_H
 
@@ -34,6 +34,12 @@ extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 /* Returns the index of a text among n words, ignoring case.  Raises an ERROR for other texts. */
 extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
 					   const char *const *words, int n, const char *hint);
+
+/*
+ * Returns the user whose executions the caller may see: those of statements that were executed with
+ * this user's rights.  Returns InvalidOid if the caller may see the executions of all users.
+ */
+extern Oid	seen_user(void);
 
 /* Raises an ERROR that clocktiming must be preloaded, unless "ready". */
 extern void require_preloaded(bool ready);

@@ -320,8 +320,7 @@ static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {
 	WorstNode  *worst = palloc(sizeof(WorstNode) * WORST_NODES);
-	bool		all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-	int			n = store_worst_nodes(all ? InvalidOid : GetUserId(), worst, WORST_NODES);
+	int			n = store_worst_nodes(seen_user(), worst, WORST_NODES);
 
 	for (int i = 0; i < n; i++)
 	{

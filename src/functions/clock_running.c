@@ -6,11 +6,9 @@
 
 #include <math.h>
 
-#include "catalog/pg_authid.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
-#include "utils/acl.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
@@ -36,14 +34,6 @@ typedef struct Running
 	int		   *processes;		/* by node: number of processes that ran it */
 	double	   *share_ns;		/* by node: sum of these processes' run_ns */
 } Running;
-
-/* Returns whether the caller may see an execution, by the rule of pg_stat_activity. */
-static bool
-may_see(const LiveHeader *header)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
-		has_privs_of_role(GetUserId(), header->userid);
-}
 
 /*
  * Returns the leader's place of a node.  A worker's plan may lack nodes, and several nodes may have
@@ -130,12 +120,14 @@ running_executions(void)
 	List	   *images = live_read_all();
 	List	   *executions = NIL;
 	ListCell   *cell;
+	Oid			userid = seen_user();
 
 	foreach(cell, images)
 	{
 		LiveImage  *image = lfirst(cell);
 
-		if (image->header.leader_pid == 0 && may_see(&image->header))
+		if (image->header.leader_pid == 0 &&
+			(!OidIsValid(userid) || image->header.userid == userid))
 			executions = lappend(executions, new_running(image));
 	}
 	foreach(cell, images)

@@ -3,11 +3,8 @@
 
 #include <math.h>
 
-#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -105,13 +102,6 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_put(&row, Int32GetDatum(entry->nnodes));
 	row_put_text(&row, entry->nslots > 0 ? store_plan_text(plan) : NULL);
 	row_to_set(&row, fcinfo);
-}
-
-/* Returns the user whose plans the caller may see; InvalidOid if the caller may see all plans. */
-static Oid
-seen_user(void)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
 /* Adds rows of all visible plans.  Frees memory after each plan, as there may be 500000 nodes. */

@@ -92,7 +92,7 @@ typedef struct LiveHeader
 	bool		sampled;		/* times are the sampler's, else the server's */
 	int			level;			/* nesting; 0: the client's statement */
 	Oid			dbid;
-	Oid			userid;			/* session user */
+	Oid			userid;			/* user with whose rights it is executed */
 	int64		queryid;
 	TimestampTz started_at;
 	TimestampTz since;			/* when counting began */

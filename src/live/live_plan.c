@@ -115,7 +115,7 @@ live_describe(const QueryDesc *desc, int level, TimestampTz started_at, const Ob
 	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
 	header->level = level;
 	header->dbid = MyDatabaseId;
-	header->userid = GetSessionUserId();
+	header->userid = GetUserId();
 	header->queryid = (int64) desc->plannedstmt->queryId;
 	header->started_at = started_at;
 	header->since = header->as_of = GetCurrentTimestamp();

@@ -146,6 +146,36 @@ is($portal->execute(0), 'C', 'the last execution of the portal');
 $portal->end;
 $node->poll_query_until('postgres', "SELECT count(*) = 0 $of_portal") or die 'it is still shown';
 
+# The statistics and clock_running show an execution to the same users: to those with whose rights
+# it is executed, and to members of pg_read_all_stats. The caller of a SECURITY DEFINER function sees
+# no relations that the function reads, because he may have no rights on them.
+$node->safe_psql('postgres', q{
+	CREATE ROLE regress_caller LOGIN;
+	CREATE ROLE regress_definer;
+	GRANT regress_definer TO regress_caller;
+	GRANT SELECT ON a TO regress_definer;
+	CREATE FUNCTION definer() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+	BEGIN
+		RETURN (SELECT count(*) FROM (SELECT hold(i, 300) FROM a OFFSET 0) s);
+	END $$;
+	ALTER FUNCTION definer() OWNER TO regress_definer;
+	ALTER ROLE regress_caller SET clocktiming.track = on;
+	ALTER ROLE regress_caller SET clocktiming.track_everything = on});
+my %running;
+sub relations { my ($view, $user) = @_; return query("SET SESSION AUTHORIZATION $user; SELECT string_agg(DISTINCT coalesce(relation, '-') || ' ' || username, ', ') FROM $view"); }
+my @users = qw(regress_caller regress_definer regress_other regress_monitor);
+$cluster->{session} = ClockSession->new($node, user => 'regress_caller');
+$rows = $cluster->{rows} = "FROM clock_running WHERE pid = ${\ $cluster->{session}->pid}";
+while_waiting('SELECT k FROM generate_series(1, 3) k, definer() d WHERE d > 0', sub { %running = map { $_ => relations('clock_running', $_) } @users; });
+$cluster->{session}->quit;
+is($running{regress_caller}, '- regress_caller', 'the caller of a SECURITY DEFINER function');
+is($running{regress_definer}, '- regress_definer, a regress_definer', 'its owner');
+is($running{regress_other}, '', 'another user');
+is($running{regress_monitor}, '- regress_caller, - regress_definer, a regress_definer', 'a member of pg_read_all_stats');
+is(relations('clock_node_stats', $_), $running{$_}, "the statistics show the same: $_") foreach @users;
+$cluster->{session} = $session;
+$rows = $cluster->{rows} = "FROM clock_running WHERE pid = $pid";
+
 # Executions that have failed, or were cancelled or killed, are no longer shown, and their slots are
 # used again.
 is(query('SELECT count(*) FROM clock_running'), 0, 'nothing is shown where nothing runs');
