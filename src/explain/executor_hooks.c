@@ -436,6 +436,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 			   !execution_sampler->passes(desc, &counted))))
 	{
 		own = execution_sampler != NULL && execution_sampler->is_own(desc);
+		counted.counted &= !own;
 		execution = before_run(desc, direction, count, EXECUTE_ONCE, own, &counted, &is_short);
 	}
 	if (likely(execution == NULL && !is_short && !own))

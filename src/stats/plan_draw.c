@@ -22,8 +22,8 @@
  *
  * All executions are counted.  The skipped ones are those by which a class's number has decreased.
  * They are added to the plan of the class's latest drawn execution, or of its first one: at least
- * at the end of the session, and at the end of a transaction if FLUSH_MS have passed.  If a query
- * has several plans, the number of executions of each is therefore an estimate.
+ * at the end of the session, and at the end of a transaction if FLUSH_MS have passed since the last
+ * time.  If a query has several plans, the number of executions of each is therefore an estimate.
  */
 #include "postgres.h"
 
@@ -287,7 +287,8 @@ begin_counting(void)
 	began_ns = reference_ns();
 	random_state = pg_prng_uint64(&pg_global_prng_state) | 1;
 	seen_resets = shared_gaps_resets();
-	flushed_at = GetCurrentTimestamp();
+	flushed_at = 1;				/* long ago: the first transaction flushes at
+								 * its end */
 	if (plan_sampler_shared != NULL)
 		execution_ticks = &plan_sampler_shared->ticks.n;
 	RegisterXactCallback(at_transaction_end, NULL);
