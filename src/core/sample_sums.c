@@ -142,16 +142,20 @@ variance_of_share(const SampleGap *gap, uint32_t number)
 /*
  * Returns the part of a gap's time off the CPU that was spent in wait events.  The samples
  * before and after it show the ratio of waits to work; the remaining time was spent waiting for
- * a CPU.
+ * a CPU.  The late sample does not count, because without a wait event it is no random sample: a
+ * process that sleeps, and that a timer wakes, would have worked for the time of a sample.
  */
 static double
 gap_wait_ns(const SampleGap *gap)
 {
 	uint32_t	nwaits = waits_in(gap);
+	uint32_t	n = gap->n - (gap->n > gap->before ? 1 : 0);
 
-	if (nwaits == gap->n)
+	if (nwaits == 0)
+		return 0;
+	if (nwaits >= n)
 		return gap->off_ns;
-	return fmin(gap->off_ns, gap->ns * nwaits / (gap->n - nwaits));
+	return fmin(gap->off_ns, gap->ns * nwaits / (n - nwaits));
 }
 
 /*

@@ -154,7 +154,8 @@ extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
  * divided among the SAMPLE_RING samples before and after it, because other nodes may have
  * worked in the meantime; samples at which the process turns out to have been off the CPU do
  * not count.  If some of them are in wait events, the ratio of waits to work in the gap is
- * assumed to be theirs, and what is left of the time off the CPU is time waiting for a CPU.
+ * assumed to be theirs, without the late sample, and what is left of the time off the CPU is time
+ * waiting for a CPU.
  * The gap is in the sums only after these samples, and after the kernel has updated the CPU
  * time.
  *

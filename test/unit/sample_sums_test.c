@@ -196,10 +196,20 @@ test_gaps(void)
 		sample(1, i % 2 == 0 ? 9 : 0, 20 * US, i % 2 == 0 ? 0 : 20 * US);
 	sample(2, 0, 2 * MS, 1 * MS);
 	work(2, 15, 20 * US);
-	ok(near(s.sums[1].wait_ns, 8 * 20 * US + gap / 2 / 3, 1) &&
+	ok(near(s.sums[1].wait_ns, 8 * 20 * US + gap / 2 * 8 / 23, 1) &&
 	   near(s.waits[0].ns, s.sums[1].wait_ns, 1) &&
-	   near(s.sums[2].cpu_wait_ns, gap / 2 * 2 / 3, 1), "in a gap, the ratio of waits to work is that of the samples around it");
+	   near(s.sums[2].cpu_wait_ns, gap / 2 * 15 / 23, 1), "in a gap, the ratio of waits to work is that of the samples around it");
 	ok(near(sum_of_all(), 31 * 20 * US + gap, 1), "and no time is lost");
+
+	/* the process sleeps; a timer wakes it at the late sample */
+	begin(4, WAITS);
+	for (int i = 0; i < 16; i++)
+		sample(1, 9, 1 * MS, 0);
+	sample(1, 0, 58 * MS, 30 * US);
+	for (int i = 0; i < 15; i++)
+		sample(1, 9, 1 * MS, 0);
+	ok(near(s.sums[1].wait_ns, 89 * MS - 30 * US, 1) && s.sums[1].cpu_wait_ns == 0 &&
+	   near(s.waits[0].ns, s.sums[1].wait_ns, 1) && near(s.sums[1].cpu_ns, 30 * US, 1), "a sleep from which the process wakes at a late sample is a wait");
 
 	/* many gaps before an update of the CPU time */
 	begin(4, WAITS);
