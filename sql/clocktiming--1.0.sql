@@ -2153,7 +2153,8 @@ CREATE FUNCTION clock_running(
     OUT estimated_rows double precision,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT self_ms double precision, OUT self_margin_ms double precision,
-    OUT share_percent double precision,
+    OUT share_percent double precision, OUT cpu_ms double precision, OUT wait_ms double precision,
+    OUT waits text, OUT cpu_wait_ms double precision, OUT now text, OUT now_processes integer,
     OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
     OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
     OUT elapsed_ms double precision, OUT workers integer,
@@ -2178,6 +2179,7 @@ CREATE VIEW clock_running AS
                           / nullif(sum(s.share_percent) FILTER (WHERE s.node_type !~ 'Gather')
                                        OVER plan, 0.0::double precision))::numeric,
                          2)::double precision END AS share_percent,
+           s.now, s.waits,
            s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
            s.innermost,
            s.node = pg_catalog.first_value(s.node) OVER (
@@ -2187,7 +2189,7 @@ CREATE VIEW clock_running AS
                         s.node_type !~ 'Gather' DESC, s.share_percent DESC NULLS LAST,
                         s.innermost DESC) AS busiest,
            s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
-           s.self_margin_ms, s.workers,
+           s.self_margin_ms, s.cpu_ms, s.wait_ms, s.cpu_wait_ms, s.now_processes, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, s.suspended_at,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid,
            s.dbid, s.userid
@@ -2227,6 +2229,12 @@ COMMENT ON COLUMN clock_running.self_ms IS
 COMMENT ON COLUMN clock_running.share_percent IS
     'self_ms per process, in percent of the sum over all nodes except Gather and Gather Merge; '
     'null for these two types, because their waits for workers are unknown';
+COMMENT ON COLUMN clock_running.now IS
+    'state of most of the processes that execute the node at present: the event for which they '
+    'wait, or CPU: they use a CPU or wait for one; null if no process executes the node';
+COMMENT ON COLUMN clock_running.waits IS
+    'wait events of the node so far, at most four, with their percentages of self_ms, the longest '
+    'first; null if there is none of 1 percent or more, or if the server times the nodes';
 COMMENT ON COLUMN clock_running.progress_percent IS
     'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
     'reason';
@@ -2248,6 +2256,15 @@ COMMENT ON COLUMN clock_running.calls IS
 COMMENT ON COLUMN clock_running.total_ms IS
     'estimated time of the node and its children so far, in all processes, in milliseconds; null '
     'if it was not timed';
+COMMENT ON COLUMN clock_running.cpu_ms IS
+    'part of self_ms on the CPU, in milliseconds; null if unknown';
+COMMENT ON COLUMN clock_running.wait_ms IS
+    'part of self_ms in wait events, in milliseconds; null if unknown';
+COMMENT ON COLUMN clock_running.cpu_wait_ms IS
+    'time for which the node has waited for a CPU so far, in all processes, in milliseconds; not '
+    'part of self_ms; null if unknown';
+COMMENT ON COLUMN clock_running.now_processes IS
+    'number of processes in the state that now shows; null if no process executes the node';
 COMMENT ON COLUMN clock_running.workers IS
     'number of parallel workers that execute the plan and whose counters are included';
 COMMENT ON COLUMN clock_running.wait_event_type IS
@@ -2344,6 +2361,7 @@ CREATE VIEW clock_activity AS
                         WHERE s.name = 'clocktiming.live_after') * interval '1 ms'
                 THEN 'too early'
                 ELSE 'no plan is shown' END AS ends_in,
+           coalesce(c.now, a.wait_event_type || ':' || a.wait_event, 'CPU') AS now,
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
@@ -2394,6 +2412,19 @@ CREATE VIEW clock_activity AS
                                         ORDER BY n.level, n.suspended_at IS NOT NULL, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
                             n.suspended_at IS NOT NULL, n.as_of DESC) r ON r.pid = a.pid
+        -- Returns the state of most processes of the innermost statement, and the node.  A Gather,
+        -- which waits for its workers, counts only if no other node is at work.  Like above, Result
+        -- nodes come last.
+        LEFT JOIN (SELECT DISTINCT ON (n.pid) n.pid,
+                          pg_catalog.format('%s in %s', n.now,
+                                            pg_catalog.concat_ws(
+                                                ' on ', pg_catalog.ltrim(n.node_type),
+                                                n.relation)) AS now
+                   FROM running n
+                   WHERE n.now IS NOT NULL AND n.suspended_at IS NULL
+                   ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
+                            n.as_of DESC, n.node_type ~ 'Gather', n.now_processes DESC,
+                            n.innermost DESC, n.node) c ON c.pid = a.pid
         LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
                           ('only the last rows of the plan remain', 'soon: last rows'),
                           ('a call of a node takes longer than expected', 'longer than expected'),
@@ -2430,6 +2461,10 @@ COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, and in parentheses a range that contains it in '
     'about nine of ten cases if the planner''s estimates of rows are right; or the reason why it '
     'is unknown';
+COMMENT ON COLUMN clock_activity.now IS
+    'event for which the statement waits at present and the node at work, such as '
+    'IO:DataFileRead in Seq Scan on orders, or CPU in Hash Join if it uses a CPU or waits for one; '
+    'without the node if none is known. In a parallel plan, the state of most processes';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

@@ -28,6 +28,24 @@ static dlist_head observations = DLIST_STATIC_INIT(observations);
 /* Sampler's sums of waits that are already in an observation, by index of ObservedProcess.waits. */
 static double wait_base[OBSERVED_WAITS];
 
+/* Replaces the array at once, because observed_waits() may interrupt this function. */
+static void
+grow_waits(Observation *o)
+{
+	int			max_waits = Max(2 * o->max_waits, 16);
+	ObservedWait *waits = MemoryContextAlloc(o->context, sizeof(ObservedWait) * max_waits);
+	ObservedWait *old = o->waits;
+
+	if (old != NULL)
+		memcpy(waits, old, sizeof(ObservedWait) * o->nwaits);
+	pg_compiler_barrier();
+	o->waits = waits;
+	o->max_waits = max_waits;
+	pg_compiler_barrier();
+	if (old != NULL)
+		pfree(old);
+}
+
 static void
 add_wait(Observation *o, int place, uint32 event, double ns)
 {
@@ -40,16 +58,13 @@ add_wait(Observation *o, int place, uint32 event, double ns)
 		}
 	}
 	if (o->nwaits == o->max_waits)
-	{
-		o->max_waits = Max(2 * o->max_waits, 16);
-		o->waits = o->waits == NULL ?
-			MemoryContextAlloc(o->context, sizeof(ObservedWait) * o->max_waits) :
-			repalloc(o->waits, sizeof(ObservedWait) * o->max_waits);
-	}
-	o->waits[o->nwaits++] = (ObservedWait)
+		grow_waits(o);
+	o->waits[o->nwaits] = (ObservedWait)
 	{
 		.place = place, .event = event, .ns = ns
 	};
+	pg_compiler_barrier();
+	o->nwaits++;
 }
 
 static bool
@@ -252,19 +267,30 @@ uncollected(uint32 number, const SampleSums *base)
 	return samples;
 }
 
+/*
+ * Returns whether an execution has called another one, directly or not, that is under way.  Sets
+ * *place to the place of its node that did.
+ */
+static bool
+has_called(const Observation *o, const Observation *nested, int *place)
+{
+	const Observation *at = nested;
+
+	if (nested == o || !nested->under_way)
+		return false;
+	for (int level = 0; level < MOST_LEVELS && at != NULL && at != o; level++)
+		at = caller_of(at, place);
+	return at == o;
+}
+
 /* Adds the sums of an execution that a node has called, directly or not, and that is under way. */
 static void
 add_nested(const Observation *o, int place, const Observation *nested, SampleSums *samples)
 {
-	const Observation *at = nested;
-	int			at_place = -1;
+	int			called_by = -1;
 	SampleSums	more;
 
-	if (nested == o || !nested->under_way)
-		return;
-	for (int level = 0; level < MOST_LEVELS && at != NULL && at != o; level++)
-		at = caller_of(at, &at_place);
-	if (at != o || at_place != place)
+	if (!has_called(o, nested, &called_by) || called_by != place)
 		return;
 	more = uncollected(nested->first, &nested->outside_base);
 	more.variance = 0;
@@ -291,6 +317,32 @@ observed_samples(const Observation *o, int place)
 	dlist_foreach(i, &observations)
 		add_nested(o, place, dlist_container(Observation, link, i.cur), &samples);
 	return samples;
+}
+
+void
+observed_waits(const Observation *o, void (*add) (void *arg, const ObservedWait *wait), void *arg)
+{
+	for (int i = 0; i < o->nwaits; i++)
+		add(arg, &o->waits[i]);
+	if (observed == NULL || !plan_sampler_has_sampled())
+		return;
+	for (int i = 0; i < OBSERVED_WAITS; i++)
+	{
+		uint32		number = *(volatile const uint32 *) &observed->waits[i].number;
+		const Observation *owner;
+		ObservedWait wait;
+
+		if (number == SAMPLE_IDLE)
+			break;
+		owner = has_number(o, number) ? o : owner_of(number);
+		wait = (ObservedWait)
+		{
+			.place = place_of(o, number), .event = observed->waits[i].event,
+				.ns = observed->waits[i].ns - wait_base[i]
+		};
+		if (wait.ns > 0 && owner != NULL && (owner == o || has_called(o, owner, &wait.place)))
+			add(arg, &wait);
+	}
 }
 
 Observation *

@@ -113,6 +113,13 @@ extern void observe_collect(Observation *observation, double factor);
 extern int	observed_at_work(const Observation *observation);
 extern SampleSums observed_samples(const Observation *observation, int place);
 
+/*
+ * Calls a function for the times in wait events so far.  It is called several times for some pairs
+ * of a place and an event; their times add up.  A signal handler may call this.
+ */
+extern void observed_waits(const Observation *observation,
+						   void (*add) (void *arg, const ObservedWait *wait), void *arg);
+
 /* Returns the observation of an execution, or NULL. */
 extern Observation *observation_of(const QueryDesc *desc);
 

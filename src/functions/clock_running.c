@@ -11,8 +11,10 @@
 #include "storage/proc.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "functions/args.h"
 #include "functions/clock_running.h"
 #include "functions/row.h"
@@ -26,11 +28,26 @@ static const char *const state_names[] = {"not started", "running", "finished", 
 /* State of a node that would be running if its execution were not suspended. */
 static const char *const suspended = "suspended";
 
+/*
+ * Age of the counters from which a process is stuck, in ms: in a read from a failing disk, for
+ * example, its timeout's handler is not called.
+ */
+#define STUCK_MS		1000
+
+/* Processes that execute the same node and wait for the same event, or for none. */
+typedef struct AtWork
+{
+	int			place;
+	uint32		event;			/* wait_event_info; 0: none */
+	int			processes;
+} AtWork;
+
 /* An execution, with the sums of its parallel workers. */
 typedef struct Running
 {
 	LiveImage  *image;
 	int			workers;
+	List	   *at_work;		/* of AtWork; the leader's is first */
 	int		   *processes;		/* by node: number of processes that ran it */
 	double	   *share_ns;		/* by node: sum of these processes' run_ns */
 } Running;
@@ -57,6 +74,48 @@ leader_place(LiveImage *image, int id, int *from)
 	return -1;
 }
 
+/*
+ * Returns the event for which a process waited when its counters were published, so that it belongs
+ * to the node that was at work then.  If the process is stuck, returns the present event.
+ */
+static uint32
+event_of(const LiveHeader *header)
+{
+	const PGPROC *proc = &ProcGlobal->allProcs[header->procno];
+
+	if (proc->pid == header->pid &&
+		TimestampDifferenceExceeds(header->as_of, GetCurrentTimestamp(), STUCK_MS))
+		return *(volatile const uint32 *) &proc->wait_event_info;
+	return header->event;
+}
+
+/* Adds a process that is at work at a place. */
+static void
+add_at_work(Running *running, int place, const LiveHeader *header)
+{
+	uint32		event = event_of(header);
+	AtWork	   *at_work;
+	ListCell   *cell;
+
+	if (place < 0 || header->pid == 0)
+		return;
+	foreach(cell, running->at_work)
+	{
+		at_work = lfirst(cell);
+		if (at_work->place == place && at_work->event == event)
+		{
+			at_work->processes++;
+			return;
+		}
+	}
+	at_work = palloc(sizeof(AtWork));
+	*at_work = (AtWork)
+	{
+		.place = place, .event = event, .processes = 1
+	};
+	running->at_work = lappend(running->at_work, at_work);
+}
+
 static void
 add_worker(Running *leader, LiveImage *worker)
 {
@@ -70,6 +129,8 @@ add_worker(Running *leader, LiveImage *worker)
 		const LiveCounts *counts = live_counts(worker, i);
 		int			place = leader_place(image, live_node(worker, i)->id, &from);
 
+		if (i == worker->header.innermost)
+			add_at_work(leader, place, &worker->header);
 		if (place < 0 || counts->loops <= 0)
 			continue;
 		if (!live_counts(image, place)->includes_workers)
@@ -95,6 +156,7 @@ new_running(LiveImage *image)
 		running->processes[i] = live_counts(image, i)->loops > 0;
 		running->share_ns[i] = running->processes[i] * image->header.run_ns;
 	}
+	add_at_work(running, image->header.innermost, &image->header);
 	return running;
 }
 
@@ -159,6 +221,57 @@ rounded_ms(double ns)
 	return rint(ns / 1e3) / 1e3;
 }
 
+/* Adds the columns that describe a node's waits so far. */
+static void
+put_waits(Row *row, const LiveCounts *counts)
+{
+	NodeWait	waits[LIVE_WAITS];
+	NodeEstimate node = {.waits = waits, .times.self_ns = counts->self_ns};
+
+	for (int i = 0; i < LIVE_WAITS && counts->waits[i].event != 0; i++)
+	{
+		int			k = node.nwaits++;
+
+		for (; k > 0 && waits[k - 1].ns < counts->waits[i].ns; k--)
+			waits[k] = waits[k - 1];
+		waits[k] = (NodeWait)
+		{
+			.event = counts->waits[i].event, .ns = counts->waits[i].ns
+		};
+	}
+	row_put_double(row, rounded_ms(counts->self_ns - counts->wait_ns), ROW_EXACT);
+	row_put_double(row, rounded_ms(counts->wait_ns), ROW_EXACT);
+	row_put_text(row, explain_waits(&node));
+	row_put_double(row, rounded_ms(counts->cpu_wait_ns), ROW_EXACT);
+}
+
+/* Adds the state of most of the processes that execute a node, and their number. */
+static void
+put_now(Row *row, const Running *running, int place)
+{
+	const AtWork *most = NULL;
+	const char *type;
+	const char *name;
+	ListCell   *cell;
+
+	foreach(cell, running->at_work)
+	{
+		const AtWork *at_work = lfirst(cell);
+
+		if (at_work->place == place && (most == NULL || at_work->processes > most->processes))
+			most = at_work;
+	}
+	if (most == NULL)
+	{
+		row_put_nulls(row, 2);
+		return;
+	}
+	type = pgstat_get_wait_event_type(most->event);
+	name = pgstat_get_wait_event(most->event);
+	row_put_text(row, type == NULL || name == NULL ? "CPU" : psprintf("%s:%s", type, name));
+	row_put(row, Int32GetDatum(most->processes));
+}
+
 static void
 put_node(Row *row, const Running *running, int place)
 {
@@ -192,6 +305,8 @@ put_node(Row *row, const Running *running, int place)
 	row_put_double(row, rounded_ms(counts->self_ns), ROW_EXACT);
 	row_put_double(row, rounded_ms(counts->self_margin_ns), ROW_EXACT);
 	row_put_double(row, share_ns > 0 ? 100 * counts->self_ns / share_ns : NAN, 2);
+	put_waits(row, counts);
+	put_now(row, running, place);
 	row_put_double(row, (double) node->startup_cost, ROW_EXACT);
 	row_put_double(row, (double) node->total_cost, ROW_EXACT);
 	row_put(row, Int32GetDatum(node->width));
@@ -199,7 +314,7 @@ put_node(Row *row, const Running *running, int place)
 
 /* Numbers of columns of a node before and after its state. */
 #define COLUMNS_BEFORE_STATE	5
-#define COLUMNS_AFTER_STATE		13
+#define COLUMNS_AFTER_STATE		19
 
 static void
 put_execution(FunctionCallInfo fcinfo, const Running *running)

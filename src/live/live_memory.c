@@ -304,11 +304,49 @@ live_add_times(LiveCounts *sum, const LiveCounts *counts)
 	if (isnan(counts->total_ns))
 		return;
 	if (isnan(sum->total_ns))
-		sum->total_ns = sum->self_ns = sum->total_margin_ns = sum->self_margin_ns = 0;
+		sum->total_ns = sum->self_ns = sum->total_margin_ns = sum->self_margin_ns = sum->wait_ns =
+			sum->cpu_wait_ns = 0;
 	sum->total_ns += counts->total_ns;
 	sum->self_ns += counts->self_ns;
 	add_squares(&sum->total_margin_ns, counts->total_margin_ns);
 	add_squares(&sum->self_margin_ns, counts->self_margin_ns);
+	sum->wait_ns += counts->wait_ns;
+	sum->cpu_wait_ns += counts->cpu_wait_ns;
+	for (int i = 0; i < LIVE_WAITS; i++)
+		live_add_wait(sum, counts->waits[i].event, counts->waits[i].ns);
+}
+
+void
+live_add_wait(LiveCounts *counts, uint32 event, double ns)
+{
+	LiveWait   *shortest = &counts->waits[0];
+
+	for (int i = 0; i < LIVE_WAITS && event != 0; i++)
+	{
+		LiveWait   *wait = &counts->waits[i];
+
+		if (wait->event == event || wait->event == 0)
+		{
+			wait->event = event;
+			wait->ns += (float) ns;
+			return;
+		}
+		if (wait->ns < shortest->ns)
+			shortest = wait;
+	}
+	if (event != 0 && ns > shortest->ns)
+		*shortest = (LiveWait)
+	{
+		.event = event, .ns = (float) ns
+	};
+}
+
+void
+live_forget_times(LiveCounts *counts)
+{
+	counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns =
+		counts->wait_ns = counts->cpu_wait_ns = NAN;
+	memset(counts->waits, 0, sizeof(counts->waits));
 }
 
 static bool

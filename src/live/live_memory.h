@@ -52,6 +52,15 @@ typedef struct LiveNode
 								 * aggregates; not part of total_cost */
 } LiveNode;
 
+/* Number of wait events of a node: those with the longest times. */
+#define LIVE_WAITS		4
+
+typedef struct LiveWait
+{
+	uint32		event;			/* PostgreSQL's wait_event_info; 0: unused */
+	float		ns;
+} LiveWait;
+
 /* Counters of a plan node in one process.  Times are in nanoseconds, NAN if unknown. */
 typedef struct LiveCounts
 {
@@ -78,6 +87,9 @@ typedef struct LiveCounts
 	double		total_margin_ns;
 	double		self_ns;
 	double		self_margin_ns;
+	double		wait_ns;		/* part of self_ns in wait events */
+	double		cpu_wait_ns;	/* waiting for a CPU; not part of self_ns */
+	LiveWait	waits[LIVE_WAITS];	/* in any order; unused ones are last */
 } LiveCounts;
 
 /* An execution in one process.  Its first slot has the header. */
@@ -86,6 +98,7 @@ typedef struct LiveHeader
 	int			nslots;			/* number of slots; 0: not the first slot */
 	int			slots[LIVE_CHUNKS]; /* indexes of its slots */
 	int			pid;			/* 0: sum of parallel workers that have ended */
+	int			procno;			/* index of its PGPROC */
 	int			leader_pid;		/* leader of a parallel worker; else 0 */
 	uint32		text_hash;		/* hash of the query's text */
 	bool		late;			/* the counters began during the execution */
@@ -103,6 +116,7 @@ typedef struct LiveHeader
 	double		run_ns;			/* sum of the nodes' own times; 0: unknown */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
+	uint32		event;			/* wait_event_info at the same time; 0: none */
 	int			nnodes;			/* number of nodes; 0: too many for slots */
 } LiveHeader;
 
@@ -153,6 +167,12 @@ extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 
 /* Adds only the times. */
 extern void live_add_times(LiveCounts *sum, const LiveCounts *counts);
+
+/* Adds a time in a wait event.  If all LIVE_WAITS are in use, drops the shortest one. */
+extern void live_add_wait(LiveCounts *counts, uint32 event, double ns);
+
+/* Sets all times of a node to NAN, and removes its wait events. */
+extern void live_forget_times(LiveCounts *counts);
 
 /* Returns a name of the node with this place, or NULL.  The offset is from its LiveNode. */
 extern const char *live_name(const LiveImage *image, int place, int16 offset);

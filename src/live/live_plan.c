@@ -97,7 +97,7 @@ describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 		n->total_cost = (float) plan->total_cost;
 		n->sorting_cost = (float) sorting_cost(state);
 		counts->scanned = counts->first_scanned = NAN;
-		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
+		live_forget_times(counts);
 	}
 }
 
@@ -110,6 +110,7 @@ live_describe(const QueryDesc *desc, int level, TimestampTz started_at, const Ob
 	LiveHeader *header = &image->header;
 
 	header->pid = MyProcPid;
+	header->procno = (int) (MyProc - ProcGlobal->allProcs);
 	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ?
 		MyProc->lockGroupLeader->pid : 0;
 	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));

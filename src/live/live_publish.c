@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "explain/plan_sampler.h"
@@ -261,6 +262,7 @@ publish(LiveExecution *live, bool first)
 
 	put_rows(live);
 	live_put_work(live);
+	image->header.event = *(volatile uint32 *) my_wait_event_info;
 	live_put_states(live);
 	put_positions(live);
 	/* an observation that has just begun has no times */

@@ -79,7 +79,19 @@ put_server_times(LiveExecution *live)
 		image->header.run_ns = live_counts(image, 0)->total_ns;
 }
 
-/* Sets self times and variances from the samples.  Returns the number of samples. */
+static void
+put_wait(void *arg, const ObservedWait *wait)
+{
+	LiveExecution *live = arg;
+
+	if (wait->place >= 0)
+		live_add_wait(live_counts(live->image, wait->place), wait->event, wait->ns);
+}
+
+/*
+ * Sets times and variances from the samples, and live->total_ns to the self times.  Returns the
+ * number of samples.
+ */
 static double
 put_samples(LiveExecution *live)
 {
@@ -92,12 +104,16 @@ put_samples(LiveExecution *live)
 	for (int i = 0; i < live->image->header.nnodes; i++)
 	{
 		SampleSums	sum = observed_samples(live->observation, i);
+		LiveCounts *counts = live_counts(live->image, i);
 
-		live_counts(live->image, i)->self_ns = Max(sum.cpu_ns + sum.wait_ns, 0);
+		counts->self_ns = live->total_ns[i] = Max(sum.cpu_ns + sum.wait_ns, 0);
+		counts->wait_ns = Max(Min(sum.wait_ns, counts->self_ns), 0);
+		counts->cpu_wait_ns = Max(sum.cpu_wait_ns, 0);
 		/* at least that of one sample, as in plan_estimate() */
 		live->variances[i] = sum.variance + least_variance;
 		samples += sum.samples;
 	}
+	observed_waits(live->observation, put_wait, live);
 	return samples;
 }
 
@@ -123,6 +139,44 @@ move_whole(LiveExecution *live)
 	}
 }
 
+/*
+ * Moves the same share of the waits as of the self times, because nothing shows which of the nodes
+ * has waited.  live->total_ns has the self times before move_whole().  The wait events stay.
+ */
+static void
+move_waits(LiveExecution *live)
+{
+	LiveImage  *image = live->image;
+	const ObservedNode *nodes = live->observation->nodes;
+
+	for (int i = 1; i < image->header.nnodes; i++)
+	{
+		LiveCounts *counts = live_counts(image, i);
+		int			above = nodes[i].parent;
+		double		share;
+
+		if (nodes[i].kind != NODE_WHOLE)
+			continue;
+		while (above > 0 && nodes[above].kind != NODE_SAMPLED)
+			above = nodes[above].parent;
+		share = live->total_ns[above] <= 0 ? 0 : Min(counts->self_ns / live->total_ns[above], 1);
+		counts->wait_ns = share * live_counts(image, above)->wait_ns;
+		counts->cpu_wait_ns = share * live_counts(image, above)->cpu_wait_ns;
+	}
+	for (int i = 0; i < image->header.nnodes; i++)
+	{
+		LiveCounts *counts = live_counts(image, i);
+		double		rest = Max(counts->self_ns / live->total_ns[i], 0);
+
+		if (nodes[i].kind != NODE_SAMPLED || counts->self_ns >= live->total_ns[i])
+			continue;
+		counts->wait_ns *= rest;
+		counts->cpu_wait_ns *= rest;
+		for (int k = 0; k < LIVE_WAITS; k++)
+			counts->waits[k].ns *= (float) rest;
+	}
+}
+
 static void
 put_sampled_times(LiveExecution *live)
 {
@@ -132,6 +186,7 @@ put_sampled_times(LiveExecution *live)
 	double		all_variance = 0;
 
 	move_whole(live);
+	move_waits(live);
 	for (int i = 0; i < n; i++)
 	{
 		LiveCounts *counts = live_counts(image, i);
@@ -157,8 +212,7 @@ put_sampled_times(LiveExecution *live)
 		counts->total_margin_ns = NORMAL_975 *
 			sqrt(Max(Min(live->variances[i], all_variance - live->variances[i]), 0));
 		if (samples <= 0 || counts->loops <= 0 || live->observation->nodes[i].kind == NODE_HIDDEN)
-			counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns =
-				NAN;
+			live_forget_times(counts);
 	}
 }
 
@@ -169,11 +223,7 @@ live_put_times(LiveExecution *live, bool unknown)
 
 	image->header.run_ns = 0;
 	for (int i = 0; i < image->header.nnodes; i++)
-	{
-		LiveCounts *counts = live_counts(image, i);
-
-		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
-	}
+		live_forget_times(live_counts(image, i));
 	if (unknown || image->header.nnodes == 0)
 		return;
 	if (live->observation != NULL)
