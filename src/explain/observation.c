@@ -180,7 +180,10 @@ observe_collect(Observation *o, double factor)
 		o->mean_square = observed->squares / all;
 }
 
-/* Sets the bases to the sampler's present sums, or to 0. */
+/*
+ * Sets the bases to the sampler's present sums, or to 0.  An execution that
+ * has failed may have used the same numbers before.
+ */
 static void
 set_bases(Observation *o, bool zero)
 {
@@ -189,6 +192,11 @@ set_bases(Observation *o, bool zero)
 	o->outside_base = zero ? none : observed->sums[o->first];
 	for (int i = 0; i < o->nnodes; i++)
 		o->nodes[i].base = zero ? none : observed->sums[o->first + 1 + i];
+	for (int i = 0; i < OBSERVED_WAITS; i++)
+	{
+		if (has_number(o, observed->waits[i].number))
+			wait_base[i] = zero ? 0 : observed->waits[i].ns;
+	}
 }
 
 /* Returns the smallest number above those of all observations. */

@@ -62,6 +62,22 @@ $cluster->while_waiting('SELECT hold(i, 300) FROM a', sub {
 	is(query("SELECT string_agg(DISTINCT now, ', '), count(now) $rows"), 'Lock:advisory|2', 'a statement in a function: at its node and at the caller\'s');
 });
 
+# A statement that fails in a function, and the next statement, whose nodes get the same numbers
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION failing() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		BEGIN
+			PERFORM pg_sleep(0.2), 1 / (i - 3) FROM a;
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+		PERFORM hold(i, 300) FROM a;
+	END $$});
+$cluster->while_waiting('SELECT failing()', sub {
+	wait_for('SELECT count(*) > 0 FROM ' . waited('Lock:advisory') . ' AND level = 1 AND self_ms > 0');
+	is(query("SELECT bool_or(waits ~ 'PgSleep') $rows AND level = 1"), 'f', 'waits of a statement that has failed are not those of the next one');
+});
+
 # A statement without plan, and before its plan is executed
 $holder->query('BEGIN; LOCK TABLE a');
 while_running('SELECT count(*) FROM a', now('Lock:relation'), sub { pass('a lock before the plan is executed: no node') });
