@@ -18,6 +18,7 @@
 #include "portability/instr_time.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
@@ -103,6 +104,11 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 #define compat_presorted(aggregate) ((aggregate)->aggpresorted)
 #else
 #define compat_presorted(aggregate) false
+#endif
+
+/* PostgreSQL 17 introduced this class of wait events. */
+#ifndef PG_WAIT_INJECTIONPOINT
+#define PG_WAIT_INJECTIONPOINT 0x0B000000U
 #endif
 
 /*

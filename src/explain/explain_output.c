@@ -12,12 +12,12 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/wait_event.h"
 
 #include "explain/explain_output.h"
 #include "explain/observed_run.h"
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
+#include "explain/wait_names.h"
 
 /* A node's marker is this number plus a random one plus its place. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
@@ -213,21 +213,28 @@ percent(double part, double whole)
 }
 
 char *
-explain_waits(const NodeEstimate *node)
+explain_wait_list(const NodeWait *waits, int n, double self_ns)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	for (int i = 0; i < node->nwaits; i++)
+	for (int i = 0; i < n; i++)
 	{
-		double		share = percent(node->waits[i].ns, node->times.self_ns);
-		const char *type = pgstat_get_wait_event_type(node->waits[i].event);
-		const char *name = pgstat_get_wait_event(node->waits[i].event);
+		double		share = percent(waits[i].ns, self_ns);
+		const char *type = wait_event_type(waits[i].event);
+		const char *name = wait_event_name(waits[i].event);
 
-		if (share >= LEAST_WAIT && type != NULL && name != NULL)
-			add(&text, ", ", psprintf("%s:%s %.0f %%", type, name, share));
+		if (share >= LEAST_WAIT && type != NULL)
+			add(&text, ", ", psprintf("%s%s%s %.0f %%", type, name != NULL ? ":" : "",
+									  name != NULL ? name : "", share));
 	}
 	return text.len > 0 ? text.data : NULL;
+}
+
+char *
+explain_waits(const NodeEstimate *node)
+{
+	return explain_wait_list(node->waits, node->nwaits, node->times.self_ns);
 }
 
 #define MS(ns)		((ns) / 1e6)

@@ -76,9 +76,10 @@ extern char *explain_note(const NodeEstimate *node);
 extern char *explain_run(const PlanEstimate *plan, const char *separator);
 
 /*
- * Returns a node's wait events, the longest first, each with its percentage of the node's self
- * time; NULL if there is none of 1 % or more.
+ * Return wait events as text, each with its percentage of the self time; NULL if there is none of
+ * 1 % or more.  explain_waits() returns those of a node.  The longest is the first one.
  */
+extern char *explain_wait_list(const NodeWait *waits, int n, double self_ns);
 extern char *explain_waits(const NodeEstimate *node);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */
