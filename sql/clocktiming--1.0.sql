@@ -1099,6 +1099,8 @@ CREATE FUNCTION clock_plan_stats(
     OUT failed_executions bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT mean_ms double precision, OUT mean_margin_ms double precision,
+    OUT cpu_ms double precision, OUT wait_ms double precision, OUT waits text,
+    OUT cpu_wait_ms double precision,
     OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000
@@ -1109,7 +1111,8 @@ COMMENT ON FUNCTION clock_plan_stats() IS
 CREATE VIEW clock_plan_stats AS
     SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions,
            s.failed_executions,
-           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms,
+           s.cpu_ms, s.wait_ms, s.waits, s.cpu_wait_ms, s.plan, s.nodes,
            s.first_seen, s.last_seen,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
@@ -1135,6 +1138,18 @@ COMMENT ON COLUMN clock_plan_stats.mean_ms IS
 COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
     'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
     'two timed executions';
+COMMENT ON COLUMN clock_plan_stats.cpu_ms IS
+    'estimated time on the CPU in all executions and processes, in the nodes and outside of them, '
+    'in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.wait_ms IS
+    'estimated time in wait events in all executions and processes, in the nodes and outside of '
+    'them, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.waits IS
+    'longest wait events, each in percent of the sum of cpu_ms and wait_ms; an event without a '
+    'name is one of an extension whose name the restart of the server has made unknown; null if '
+    'there is none of 1 % or more';
+COMMENT ON COLUMN clock_plan_stats.cpu_wait_ms IS
+    'estimated time in which the processes were ready to run, but had no CPU, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.plan IS
     'plan as EXPLAIN shows it, without figures and conditions; null until an execution whose nodes '
     'were timed has succeeded';
@@ -1152,27 +1167,33 @@ CREATE FUNCTION clock_node_stats(
     OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT self_ms double precision, OUT self_margin_ms double precision,
-    OUT share_percent double precision
+    OUT share_percent double precision,
+    OUT cpu_ms double precision, OUT cpu_margin_ms double precision,
+    OUT wait_ms double precision, OUT wait_margin_ms double precision,
+    OUT waits text, OUT cpu_wait_ms double precision
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
 COMMENT ON FUNCTION clock_node_stats(integer) IS
     'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
-    'argument n, only the n nodes with the longest self times; n above 1000 counts as 1000';
+    'argument n, only the n rows with the longest self times; n above 1000 counts as 1000';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
+           s.cpu_ms, s.cpu_margin_ms, s.wait_ms, s.wait_margin_ms, s.waits, s.cpu_wait_ms,
            s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
            s.calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
-    'nodes of the plans in clock_plan_stats: times of all executions together, and errors of the '
-    'planner''s estimates of rows';
+    'nodes of the plans in clock_plan_stats, and the time outside of them: times and waits of all '
+    'executions together, and errors of the planner''s estimates of rows';
 GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
 COMMENT ON COLUMN clock_node_stats.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; 0, of the type Query, is the '
+    'time outside of the nodes, such as that of triggers that fire at the end, with the sum of all '
+    'self times as total_ms, and without depth, rows and calls';
 COMMENT ON COLUMN clock_node_stats.relation IS
     'relation that the node scans or modifies, by its name when the plan was first seen; null if '
     'none';
@@ -1183,9 +1204,25 @@ COMMENT ON COLUMN clock_node_stats.self_ms IS
     'milliseconds; null if the node was never timed';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
     'self time of the node in percent of the self times of all nodes and of the time outside of '
-    'them, in the executions whose nodes were timed';
+    'them, in the executions whose nodes were timed; the rows of a plan add up to 100 unless the '
+    'plan has more than 200 nodes';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.cpu_ms IS
+    'part of self_ms on the CPU, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.cpu_margin_ms IS
+    'half of a 95 % confidence interval of the time on the CPU, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.wait_ms IS
+    'part of self_ms in wait events, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.wait_margin_ms IS
+    'half of a 95 % confidence interval of the time in wait events, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.waits IS
+    'longest wait events, each in percent of self_ms; an event without a name is one of an '
+    'extension whose name the restart of the server has made unknown; null if there is none of '
+    '1 % or more';
+COMMENT ON COLUMN clock_node_stats.cpu_wait_ms IS
+    'estimated time in which the node was ready to run, but its process had no CPU, in '
+    'milliseconds; not part of self_ms';
 COMMENT ON COLUMN clock_node_stats.loops IS
     'estimated number of loops in all executions';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
@@ -2007,6 +2044,7 @@ BEGIN ATOMIC
                 JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
                              sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
                       FROM clock_node_stats(NULL::integer) c
+                      WHERE c.node > 0
                       GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
                     USING (dbid, userid, queryid, planid)) p) s;
 END;
@@ -2730,7 +2768,7 @@ CREATE FUNCTION clock_metrics(
     OUT type text,
     OUT help text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 90
 AS 'MODULE_PATHNAME', 'clock_metrics';
 COMMENT ON FUNCTION clock_metrics(text) IS
     'lists metrics of the clocks, as the view clock_metrics shows them, with names that conform to '
@@ -2742,8 +2780,8 @@ CREATE VIEW clock_metrics AS
     SELECT name, labels, value, type, help
     FROM clock_metrics('prometheus'::text);
 COMMENT ON VIEW clock_metrics IS
-    'metrics of the clocks and of the ten plan nodes with the longest times, for monitoring; '
-    'measures nothing';
+    'metrics of the clocks, of the ten plan nodes with the longest times, and of the longest waits '
+    'by type of plan node, for monitoring; measures nothing';
 REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
 GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
@@ -3038,7 +3076,9 @@ listed AS (
           GROUP BY d.setting, d.value) c
 ), nodes AS (
     SELECT string_agg(pg_catalog.concat(
-               '<tr><td class="t">', internal_clock_page_escape(n.node_type),
+               '<tr><td class="t">',
+               CASE n.node WHEN 0 THEN 'Outside of the nodes'
+                    ELSE internal_clock_page_escape(n.node_type) END,
                CASE WHEN n.relation IS NOT NULL
                     THEN ' on <b>' || internal_clock_page_escape(n.relation) || '</b>' END,
                CASE WHEN n.index_name IS NOT NULL

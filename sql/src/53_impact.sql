@@ -29,6 +29,7 @@ BEGIN ATOMIC
                 JOIN (SELECT c.dbid, c.userid, c.queryid, c.planid,
                              sum(c.calls)::double precision AS calls, sum(c.self_ms) AS self_ms
                       FROM clock_node_stats(NULL::integer) c
+                      WHERE c.node > 0
                       GROUP BY c.dbid, c.userid, c.queryid, c.planid) n
                     USING (dbid, userid, queryid, planid)) p) s;
 END;

@@ -9,7 +9,7 @@ CREATE FUNCTION clock_metrics(
     OUT type text,
     OUT help text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 90
 AS 'MODULE_PATHNAME', 'clock_metrics';
 COMMENT ON FUNCTION clock_metrics(text) IS
     'lists metrics of the clocks, as the view clock_metrics shows them, with names that conform to '
@@ -20,8 +20,8 @@ CREATE VIEW clock_metrics AS
     SELECT name, labels, value, type, help
     FROM clock_metrics('prometheus'::text);
 COMMENT ON VIEW clock_metrics IS
-    'metrics of the clocks and of the ten plan nodes with the longest times, for monitoring; '
-    'measures nothing';
+    'metrics of the clocks, of the ten plan nodes with the longest times, and of the longest waits '
+    'by type of plan node, for monitoring; measures nothing';
 \only_for pg_monitor TABLE clock_metrics
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
 COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';

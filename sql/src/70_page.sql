@@ -249,7 +249,9 @@ listed AS (
           GROUP BY d.setting, d.value) c
 ), nodes AS (
     SELECT string_agg(pg_catalog.concat(
-               '<tr><td class="t">', internal_clock_page_escape(n.node_type),
+               '<tr><td class="t">',
+               CASE n.node WHEN 0 THEN 'Outside of the nodes'
+                    ELSE internal_clock_page_escape(n.node_type) END,
                CASE WHEN n.relation IS NOT NULL
                     THEN ' on <b>' || internal_clock_page_escape(n.relation) || '</b>' END,
                CASE WHEN n.index_name IS NOT NULL

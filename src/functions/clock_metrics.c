@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "core/tsc.h"
+#include "explain/wait_names.h"
 #include "functions/args.h"
 #include "functions/clock_criteria.h"
 #include "functions/clock_running.h"
@@ -40,6 +41,7 @@
 PG_FUNCTION_INFO_V1(clock_metrics);
 
 #define WORST_NODES		10
+#define WORST_WAITS		20
 
 /*
  * The clock counts as watched if the worker's latest interval (clocktiming.watch_interval) ended at
@@ -97,7 +99,9 @@ static const Metric metric_event_active = {"pg_clock_event_active", "gauge", "wh
 static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity",
 "1 if the check of clock_advice, based on the watched clock, has this severity, else 0"};
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
-"time of a plan node in all executions, without the nodes below it, for the ten nodes with the longest times"};
+"time of a plan node in all executions, without the nodes below it, for the ten nodes with the longest times; node 0 is the time outside of the nodes of a plan"};
+static const Metric metric_node_wait = {"pg_clock_node_wait_seconds_total", "counter", "node_type,wait_event_type,wait_event",
+"time of all plan nodes of a type in a wait event, in all executions, for the twenty longest of these times; Query is the time outside of the nodes"};
 
 static const Metric metric_kept_plans = {"pg_clock_kept_plans", "gauge", "",
 "plans that have statistics"};
@@ -315,7 +319,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Adds the nodes with the longest times.  Other users' nodes require pg_read_all_stats. */
+/* Adds the nodes with the longest times. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {
@@ -337,6 +341,22 @@ put_worst_nodes(FunctionCallInfo fcinfo)
 				   psprintf("%d", node->place + 1), store_name(entry, node->type),
 				   store_name(entry, NameStr(node->relation)),
 				   store_name(entry, NameStr(node->index)));
+	}
+}
+
+static void
+put_worst_waits(FunctionCallInfo fcinfo)
+{
+	TypeWait	worst[WORST_WAITS];
+	int			n = store_worst_waits(seen_user(), worst, WORST_WAITS);
+
+	for (int i = 0; i < n; i++)
+	{
+		const char *type = wait_event_type(worst[i].event);
+		const char *name = wait_event_name(worst[i].event);
+
+		put_metric(fcinfo, &metric_node_wait, worst[i].ns / 1e9, worst[i].type,
+				   type != NULL ? type : "", name != NULL ? name : "");
 	}
 }
 
@@ -393,6 +413,7 @@ clock_metrics(PG_FUNCTION_ARGS)
 	{
 		put_plans(fcinfo);
 		put_worst_nodes(fcinfo);
+		put_worst_waits(fcinfo);
 	}
 	if (live_is_on())
 		put_running(fcinfo);

@@ -12,6 +12,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "functions/args.h"
 #include "functions/row.h"
 #include "stats/plan_draw.h"
@@ -79,6 +80,31 @@ plan_sums(const PlanEntry *entry)
 	return weighted_join(plan_drawn(entry), &entry->longer, succeeded(entry), MOST_NOT_LONG_NS);
 }
 
+/* Adds waits as clock_explain() does, in percent of the self times. */
+static void
+put_waits(Row *row, const WaitSet *set, double self_ns)
+{
+	NodeWait	waits[WAIT_SET_SIZE];
+	int			n = wait_set_list(set, waits);
+
+	row_put_text(row, explain_wait_list(waits, n, self_ns));
+}
+
+/* Adds the parts of the times of all nodes and of the time outside of them. */
+static void
+put_plan_parts(Row *row, const PlanEntry *entry)
+{
+	if (!(entry->all.n > 0))
+	{
+		row_put_nulls(row, 4);
+		return;
+	}
+	put_ms(row, entry->cpu_ns);
+	put_ms(row, entry->wait_ns);
+	put_waits(row, &entry->waits, entry->all.wx);
+	put_ms(row, entry->cpu_wait_ns);
+}
+
 /* Adds the row of a plan.  Failed executions are only counted, because they have no times. */
 static void
 put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
@@ -97,6 +123,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 									  MOST_NOT_LONG_NS));
 	put_ms(&row, weighted_mean(&all));
 	put_ms(&row, weighted_mean_margin(&all));
+	put_plan_parts(&row, entry);
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
 	row_put(&row, Int32GetDatum(entry->nnodes));
@@ -147,23 +174,35 @@ per(double sum, double of)
 	return of > 0 ? sum / of : NAN;
 }
 
-/* Adds a node's times; nulls if no execution with timed nodes is known. */
+/* Adds a node's calls and times; nulls if no execution with timed nodes is known. */
 static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
+	const NodeParts *parts = &node->parts;
+
 	if (!(node->total.n > 0))
 	{
-		row_put_nulls(row, 6);
+		row_put_nulls(row, 12);
 		return;
 	}
-	put_rounded(row, node->calls);
+	if (node->place < 0)
+		row_put_null(row);
+	else
+		put_rounded(row, node->calls);
 	put_ms(row, node->total.wx);
 	put_ms(row, weighted_total_margin(&node->total));
 	put_ms(row, node->self.wx);
 	put_ms(row, weighted_total_margin(&node->self));
 	row_put_double(row, per(node->share_ns, entry->share_ns) * 100, 2);
+	put_ms(row, parts->cpu.wx);
+	put_ms(row, weighted_total_margin(&parts->cpu));
+	put_ms(row, parts->wait.wx);
+	put_ms(row, weighted_total_margin(&parts->wait));
+	put_waits(row, &parts->waits, node->self.wx);
+	put_ms(row, parts->cpu_wait_ns);
 }
 
+/* Adds the row of a node, or that of the time outside of the nodes, which has no depth and rows. */
 static void
 put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -171,11 +210,17 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 
 	put_key(&row, entry);
 	row_put(&row, Int32GetDatum(node->place + 1));
-	row_put(&row, Int32GetDatum(node->depth));
+	if (node->place < 0)
+		row_put_null(&row);
+	else
+		row_put(&row, Int32GetDatum(node->depth));
 	row_put_text(&row, store_name(entry, node->type));
 	put_name(&row, entry, &node->relation);
 	put_name(&row, entry, &node->index);
-	put_rounded(&row, node->loops);
+	if (node->place < 0)
+		row_put_null(&row);
+	else
+		put_rounded(&row, node->loops);
 	row_put_double(&row, per(node->estimated_rows, node->w), 2);
 	row_put_double(&row, per(node->rows, node->loops), 2);
 	row_put_double(&row, exp(per(node->log_factor, node->begun)), 2);
@@ -187,6 +232,10 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 static void
 put_nodes(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
+	NodeSlot	outside = store_outside(&plan->entry);
+
+	if (plan->entry.nslots > 0)
+		put_node(fcinfo, &plan->entry, &outside);
 	for (int i = 0; i < plan->entry.nslots; i++)
 		put_node(fcinfo, &plan->entry, &plan->nodes[i]);
 }

@@ -109,12 +109,14 @@ plain_factor(const PlanEntry *entry)
 
 /* Adds a node's times, multiplied by plain_factor().  "node" is NULL if the node was pruned. */
 static void
-add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
+add_times(NodeSlot *slot, const PlanEstimate *plan, const NodeEstimate *node, double w,
+		  double factor)
 {
-	if (node == NULL || node->loops <= 0)
+	if (node == NULL || (node->loops <= 0 && !(node->times.self_ns > 0)))
 	{
 		weighted_add(&slot->total, w, 0, 0);
 		weighted_add(&slot->self, w, 0, 0);
+		node_parts_add(&slot->parts, plan, NULL, w, factor);
 		return;
 	}
 	if (!isfinite(node->times.total_ns) || !isfinite(node->times.self_ns))
@@ -123,8 +125,34 @@ add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 				 variance_of(factor * node->total_margin_ns));
 	weighted_add(&slot->self, w, factor * node->times.self_ns,
 				 variance_of(factor * node->self_margin_ns));
+	node_parts_add(&slot->parts, plan, node, w, factor);
 	slot->share_ns += w * factor * node->times.self_ns;
 	slot->calls += w * node->calls;
+}
+
+/* Adds the time outside of the nodes, and the sums of all nodes and of that time. */
+static void
+add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, double factor)
+{
+	for (int i = -1; i < plan->nnodes; i++)
+	{
+		const NodeEstimate *node = i < 0 ? &plan->outside : &plan->nodes[i];
+
+		if (!isfinite(node->times.self_ns))
+			continue;
+		entry->cpu_ns += w * factor * node->times.cpu_ns;
+		entry->wait_ns += w * factor * node->times.wait_ns;
+		entry->cpu_wait_ns += w * factor * node->times.cpu_wait_ns;
+		for (int k = 0; k < node->nwaits; k++)
+			wait_set_add(&entry->waits, node->waits[k].event, w * factor * node->waits[k].ns);
+	}
+	/* the sum was measured, not sampled */
+	weighted_add(&entry->all, w, factor * plan->share_ns, 0);
+	weighted_add(&entry->outside, w, factor * plan->outside.times.self_ns,
+				 variance_of(factor * plan->outside.self_margin_ns));
+	node_parts_add(&entry->outside_parts, plan, &plan->outside, w, factor);
+	entry->outside_share_ns += w * factor * plan->outside.times.self_ns;
+	entry->share_ns += w * factor * plan->share_ns;
 }
 
 /*
@@ -155,7 +183,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execut
 	slot->w += w;
 	slot->estimated_rows += w * plan->plan_rows;
 	node = place >= 0 ? &execution->estimate->nodes[place] : NULL;
-	add_times(slot, node, w, plain);
+	add_times(slot, execution->estimate, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
 	slot->rows += w * node->rows;
@@ -200,11 +228,15 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	if (execution->counted > 0)
 		return;
 	add_duration(entry, execution);
-	if (execution->tree == NULL)
+	if (execution->tree == NULL || entry->nslots == 0)
 		return;
-	/* timing the nodes slows down long executions by next to nothing */
+
+	/*
+	 * The same factor for all times, so that shares add up to 100 %. Timing
+	 * the nodes slows down long executions by next to nothing.
+	 */
 	plain = execution->is_long ? 1 : plain_factor(entry);
-	entry->share_ns += execution->weight * plain * execution->estimate->share_ns;
+	add_plan_times(entry, execution->estimate, execution->weight, plain);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 	{

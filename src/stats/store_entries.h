@@ -16,6 +16,7 @@
 #include "utils/hsearch.h"
 
 #include "core/weighted_sums.h"
+#include "stats/node_parts.h"
 #include "stats/plan_tree.h"
 
 #define STORE_PARTITIONS	16
@@ -46,6 +47,7 @@ typedef struct NodeSlot
 	double		begun;			/* sum of weights of runs that executed it */
 	double		log_factor;		/* sum of logarithms of row misestimates */
 	double		worst_factor;	/* largest row misestimate, a ratio; 0: none */
+	NodeParts	parts;			/* of the self times */
 } NodeSlot;
 
 typedef struct PlanEntry
@@ -67,6 +69,16 @@ typedef struct PlanEntry
 	double		share_ns;		/* ns; weighted sum of the self times of all
 								 * nodes and of the time outside of them */
 	double		value;			/* total time, reduced at each eviction */
+	WeightedSums all;			/* ns; self times of all nodes, and the time
+								 * outside of them */
+	double		cpu_ns;			/* these three: weighted sums of the parts of
+								 * "all", and of the time waiting for a CPU */
+	double		wait_ns;
+	double		cpu_wait_ns;
+	WaitSet		waits;
+	WeightedSums outside;		/* ns; time outside of the nodes */
+	double		outside_share_ns;	/* ns, weighted sum */
+	NodeParts	outside_parts;
 } PlanEntry;
 
 typedef struct EvictionCandidate

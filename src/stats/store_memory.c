@@ -18,6 +18,7 @@
 
 #include "clock/checked_file.h"
 #include "compat.h"
+#include "explain/wait_names.h"
 #include "stats/store_entries.h"
 #include "stats/store_memory.h"
 
@@ -25,7 +26,7 @@
 #define STORE_MAGIC		0x43544d47
 
 /* Version of the file's layout.  Increase it when the meaning of a structure changes. */
-#define STORE_LAYOUT	5
+#define STORE_LAYOUT	6
 
 typedef struct StoreHeader
 {
@@ -116,6 +117,18 @@ slots_are_valid(const void *slots, int n)
 	return true;
 }
 
+/* Replaces wait events whose numbers were valid until the restart only. */
+static void
+restore_waits(WaitSet *set)
+{
+	for (int i = 0; i < WAIT_SET_SIZE; i++)
+	{
+		uint32		event = set->counters[i].event;
+
+		wait_set_replace(set, event, wait_event_after_restart(event));
+	}
+}
+
 /* Restores a plan and its slots, if there is space; returns whether they are valid. */
 static bool
 restore_entry(CheckedReader *reader)
@@ -142,6 +155,8 @@ restore_entry(CheckedReader *reader)
 	if (to == NULL || !store_allocate_slots(to, entry.nslots))
 		return false;
 	entry.first_node = to->first_node;
+	restore_waits(&entry.waits);
+	restore_waits(&entry.outside_parts.waits);
 	*to = entry;
 	for (int32 slot = to->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 	{
@@ -154,6 +169,7 @@ restore_entry(CheckedReader *reader)
 		into->type[NODE_TYPE_LENGTH - 1] = '\0';
 		NameStr(into->relation)[NAMEDATALEN - 1] = '\0';
 		NameStr(into->index)[NAMEDATALEN - 1] = '\0';
+		restore_waits(&into->parts.waits);
 	}
 	return true;
 }

@@ -1,5 +1,6 @@
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/timestamp.h"
@@ -56,47 +57,144 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Inserts a node, if it is among the "most" with the longest self times; returns the new n. */
-static int
-insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
+NodeSlot
+store_outside(const PlanEntry *entry)
 {
-	int			i;
+	NodeSlot	slot = {.next = NO_SLOT, .place = -1, .depth = -1, .type = "Query"};
 
-	if (n == most && !(node->self.wx > worst[n - 1].node.self.wx))
-		return n;
-	n = Min(n + 1, most);
-	for (i = n - 1; i > 0 && node->self.wx > worst[i - 1].node.self.wx; i--)
-		worst[i] = worst[i - 1];
-	worst[i].entry = *entry;
-	worst[i].node = *node;
-	return n;
+	slot.total = entry->all;
+	slot.self = entry->outside;
+	slot.share_ns = entry->outside_share_ns;
+	slot.parts = entry->outside_parts;
+	return slot;
 }
 
-int
-store_worst_nodes(Oid userid, WorstNode *worst, int most)
+/*
+ * Passes all nodes of a user (0: all) whose times are known to a function, which must not raise an
+ * error.
+ */
+static void
+visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void *), void *arg)
 {
 	HASH_SEQ_STATUS all;
 	PlanEntry  *entry;
-	int			n = 0;
 
 	LWLockAcquire(store_lock(), LW_SHARED);
 	hash_seq_init(&all, plan_store_hash);
 	while ((entry = hash_seq_search(&all)) != NULL)
 	{
 		LWLock	   *lock = partition_lock(get_hash_value(plan_store_hash, &entry->key));
+		NodeSlot	outside;
 
 		if (userid != 0 && entry->key.userid != userid)
 			continue;
 		LWLockAcquire(lock, LW_SHARED);
+		outside = store_outside(entry);
+		if (outside.total.n > 0)
+			visit(entry, &outside, arg);
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 		{
-			/* skips nodes that were never timed */
 			if (plan_store->slots[slot].total.n > 0)
-				n = insert_if_worse(worst, n, most, entry, &plan_store->slots[slot]);
+				visit(entry, &plan_store->slots[slot], arg);
 		}
 		LWLockRelease(lock);
 	}
 	LWLockRelease(store_lock());
+}
+
+typedef struct WorstNodes
+{
+	WorstNode  *nodes;			/* in descending order of self times */
+	int			n;
+	int			most;
+} WorstNodes;
+
+/* Inserts a node if it is among the "most" with the longest self times. */
+static void
+insert_if_worse(const PlanEntry *entry, const NodeSlot *node, void *arg)
+{
+	WorstNodes *worst = arg;
+	int			i;
+
+	if (worst->n == worst->most && !(node->self.wx > worst->nodes[worst->n - 1].node.self.wx))
+		return;
+	worst->n = Min(worst->n + 1, worst->most);
+	for (i = worst->n - 1; i > 0 && node->self.wx > worst->nodes[i - 1].node.self.wx; i--)
+		worst->nodes[i] = worst->nodes[i - 1];
+	worst->nodes[i].entry = *entry;
+	worst->nodes[i].node = *node;
+}
+
+int
+store_worst_nodes(Oid userid, WorstNode *nodes, int most)
+{
+	WorstNodes	worst = {.nodes = nodes, .most = most};
+
+	visit_nodes(userid, insert_if_worse, &worst);
+	return worst.n;
+}
+
+/*
+ * Size of the hash table of pairs of node type and wait event, a power of two.  There are fewer
+ * than a hundred node types, most of which wait for few events.  If the table is full, further
+ * pairs are ignored.
+ */
+#define TYPE_WAITS		1024
+
+/* Adds the waits of a node to the hash table "arg", which uses linear probing. */
+static void
+add_type_waits(const PlanEntry *entry, const NodeSlot *node, void *arg)
+{
+	TypeWait   *table = arg;
+	NodeWait	waits[WAIT_SET_SIZE];
+	int			n = wait_set_list(&node->parts.waits, waits);
+	uint32		type = n > 0 ? string_hash(node->type, NODE_TYPE_LENGTH) : 0;
+
+	(void) entry;
+	for (int i = 0; i < n; i++)
+	{
+		uint32		hash = hash_combine(type, murmurhash32(waits[i].event));
+
+		for (int k = 0; k < TYPE_WAITS; k++)
+		{
+			TypeWait   *pair = &table[(hash + k) % TYPE_WAITS];
+
+			if (pair->ns > 0 &&
+				(pair->event != waits[i].event || strcmp(pair->type, node->type) != 0))
+				continue;
+			strlcpy(pair->type, node->type, NODE_TYPE_LENGTH);
+			pair->event = waits[i].event;
+			pair->ns += waits[i].ns;
+			break;
+		}
+	}
+}
+
+static int
+compare_type_waits(const void *a, const void *b)
+{
+	double		x = ((const TypeWait *) a)->ns;
+	double		y = ((const TypeWait *) b)->ns;
+
+	return (x < y) - (x > y);
+}
+
+int
+store_worst_waits(Oid userid, TypeWait *worst, int most)
+{
+	TypeWait   *table = palloc0(sizeof(TypeWait) * TYPE_WAITS);
+	int			n = 0;
+
+	visit_nodes(userid, add_type_waits, table);
+	for (int i = 0; i < TYPE_WAITS; i++)
+	{
+		if (table[i].ns > 0)
+			table[n++] = table[i];
+	}
+	qsort(table, n, sizeof(TypeWait), compare_type_waits);
+	n = Min(n, most);
+	memcpy(worst, table, sizeof(TypeWait) * n);
+	pfree(table);
 	return n;
 }
 

@@ -13,14 +13,34 @@ typedef struct PlanCopy
 /* Returns a consistent copy of all plans, *n elements. */
 extern PlanCopy *store_copy(int *n);
 
+/*
+ * Returns the time outside of the nodes, as a node of the type "Query" with the place -1, whose
+ * total is the sum of all self times.
+ */
+extern NodeSlot store_outside(const PlanEntry *entry);
+
 typedef struct WorstNode
 {
 	PlanEntry	entry;
 	NodeSlot	node;
 } WorstNode;
 
-/* Writes up to "most" nodes of a user (0: all) with the longest self times; returns the number. */
+/*
+ * Writes up to "most" nodes of a user (0: all) with the longest self times; returns the number.
+ * Includes store_outside().
+ */
 extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
+
+/* Time of all nodes of a type in a wait event. */
+typedef struct TypeWait
+{
+	char		type[NODE_TYPE_LENGTH];
+	uint32		event;
+	double		ns;
+} TypeWait;
+
+/* Writes up to "most" of these of a user (0: all), the longest first; returns the number. */
+extern int	store_worst_waits(Oid userid, TypeWait *worst, int most);
 
 /* Number of plans, and evictions since the last reset. */
 typedef struct StoreInfo

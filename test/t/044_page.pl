@@ -89,10 +89,11 @@ query(qq{
 	SET clocktiming.track = off;});
 $html = check_form(page(), 'statistics of plans');
 my @expected = split /\n/, query(q{SELECT self_ms::numeric(20,3) FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 10});
-is(scalar(@expected), 2, 'two plan nodes');
+is(scalar(@expected), 4, 'two plan nodes, and the times outside of them');
 is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expected), 'with the times of the view');
 like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is escaped');
 like($html, qr{Seq Scan on <b>$long</b>}, 'a long table name is complete');
+like($html, qr{<td class="t">Outside of the nodes<small>[^<]*, node 0</small>}, 'the time outside of the nodes');
 
 # Of many plan nodes, the page shows only the ten with the longest self times.
 my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
