@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use File::Basename;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -118,6 +119,10 @@ is_near(
 		is(percent('Lock:transactionid', $waits) + percent('Lock:tuple', $waits) > 90 ? 'most' : 'less', 'most', 'the node waits for locks for most of its time');
 		return (percent('Lock:tuple', $waits), 100 * $took[1] / ($took[0] + $took[1]));
 	});
+
+# The query of the how-to "Where did last night's time go?" names the node and the event.
+my ($where) = slurp_file(dirname(__FILE__) . '/../../doc/howto.md') =~ /```sql\n(WITH parts AS .*? of last night.*?)```/s;
+like(query($where), qr/^Lock:transactionid in the Update on r: \d+ % of last night$/m, 'the query of the manual');
 
 # Work without waits
 query('SELECT clock_stats_reset()');
