@@ -57,6 +57,24 @@ finish_waits(NodeEstimate *node)
 		qsort(node->waits, node->nwaits, sizeof(NodeWait), compare_waits);
 }
 
+/*
+ * Copies the wait events of the node above to a NODE_WHOLE, before finish_waits().  Samples found
+ * the node above at work, and a NODE_WHOLE has an equal part of all its times.
+ */
+static void
+share_waits(PlanEstimate *plan, NodeEstimate *node)
+{
+	const NodeEstimate *above = node;
+
+	while (above->parent >= 0 && above->kind != NODE_SAMPLED)
+		above = &plan->nodes[above->parent];
+	if (node->kind != NODE_WHOLE || above->kind != NODE_SAMPLED || above->nwaits == 0)
+		return;
+	node->nwaits = above->nwaits;
+	node->waits = palloc(sizeof(NodeWait) * above->nwaits);
+	memcpy(node->waits, above->waits, sizeof(NodeWait) * above->nwaits);
+}
+
 /* Sets the times of a node that no observed process executed. */
 static void
 forget_times(NodeEstimate *node)
@@ -117,6 +135,8 @@ observe_estimate(Observation *o)
 		add_waits(plan, waits, nwaits);
 	}
 	plan_estimate(plan);
+	for (int i = 0; i < o->nnodes; i++)
+		share_waits(plan, &plan->nodes[i]);
 	for (int i = 0; i < o->nnodes; i++)
 	{
 		finish_waits(&plan->nodes[i]);

@@ -124,6 +124,14 @@ is_near(
 my ($where) = slurp_file(dirname(__FILE__) . '/../../doc/howto.md') =~ /```sql\n(WITH parts AS .*? of last night.*?)```/s;
 like(query($where), qr/^Lock:transactionid in the Update on r: \d+ % of last night$/m, 'the query of the manual');
 
+# Samples do not find a Bitmap Index Scan at work, but the node above. It has the events of this node
+# in proportion to its time.
+query(q{
+	CREATE FUNCTION slow_key() RETURNS int LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN 5; END $$;
+	CREATE INDEX big_i ON big (i)});
+query("$on SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off; SELECT count(*) FROM big WHERE i = slow_key()");
+is(query(q{SELECT node_type || ' ' || (waits ~ '^Timeout:PgSleep') FROM clock_node_stats WHERE index_name = 'big_i'}), 'Bitmap Index Scan true', 'waits of a node in which no sample falls');
+
 # Work without waits
 query('SELECT clock_stats_reset()');
 query("SET work_mem = '64MB'; $on" . 'SELECT sum(i % 7) FROM generate_series(1, 400000) AS i;' x 3);
