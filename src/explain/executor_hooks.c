@@ -376,7 +376,7 @@ note_long(QueryDesc *desc, const CountedStart *counted, TimedExecution *executio
 	if (execution_sampler == NULL)
 		return;
 	if (execution != NULL && execution->drawn.weight > 0)
-		execution->drawn.is_long = execution_sampler->was_long(counted);
+		execution->drawn.is_long = execution_sampler->was_long(desc, counted);
 	else if (execution_sampler->ran_long(desc, counted))
 		TAKE_HOOK(ExecutorFinish);
 }

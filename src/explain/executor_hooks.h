@@ -88,7 +88,7 @@ typedef struct ExecutionSampler
 	 * returns true, take_long() and finished_long() must be called before and
 	 * after its ExecutorFinish().
 	 */
-	bool		(*was_long) (const CountedStart *start);
+	bool		(*was_long) (const QueryDesc *desc, const CountedStart *start);
 	bool		(*ran_long) (const QueryDesc *desc, const CountedStart *start);
 	bool		(*take_long) (const QueryDesc *desc, LongExecution *taken);
 	void		(*finished_long) (const QueryDesc *desc, const LongExecution *taken);

@@ -1,8 +1,8 @@
 /*
  * The sampler ticks every 5 ms (plan_sampler.h).  If it has ticked during an execution, the clock
  * is read at its end.  So short executions only compare two numbers.  The execution began with the
- * client's statement if it is the statement's first execution, else between the ticks before and
- * after its beginning.
+ * client's statement, after the usual time for parsing and planning, if it is the statement's first
+ * execution; else between the ticks before and after its beginning.
  *
  * Whether an execution was drawn must not matter for whether it is long, so drawn ones are judged
  * by the same rule.  Executions that pause, as those of cursors, are never long.
@@ -50,7 +50,7 @@ long_execution_begin(CountedStart *start)
  * whether the execution has lasted for LONG_EXECUTION_NS.
  */
 static bool
-find_start(const CountedStart *start, LongExecution *at)
+find_start(const CountedStart *start, double lead_ns, LongExecution *at)
 {
 	SamplerTicks *ticks = &plan_sampler_shared->ticks;
 	uint64		now_ns = system_clock_read();
@@ -75,7 +75,8 @@ find_start(const CountedStart *start, LongExecution *at)
 	latest = Max(latest, 0);
 	/* the sampler did not tick before, or the statement began later */
 	if (statement_ns < earliest)
-		earliest = start->first ? latest = statement_ns : Max(statement_ns, latest);
+		earliest = start->first ? latest = Max(statement_ns - lead_ns, latest) :
+			Max(statement_ns, latest);
 	at->start_ns = now_ns - (uint64) Max((latest + earliest) / 2, 0);
 	/* of a uniform distribution */
 	at->variance = (earliest - latest) * (earliest - latest) / 12;
@@ -83,17 +84,17 @@ find_start(const CountedStart *start, LongExecution *at)
 }
 
 bool
-long_execution_was(const CountedStart *start)
+long_execution_was(const CountedStart *start, double lead_ns)
 {
 	LongExecution at;
 
-	return find_start(start, &at);
+	return find_start(start, lead_ns, &at);
 }
 
 bool
-long_execution_ran(const QueryDesc *desc, const CountedStart *start)
+long_execution_ran(const QueryDesc *desc, const CountedStart *start, double lead_ns)
 {
-	if (!find_start(start, &long_execution))
+	if (!find_start(start, lead_ns, &long_execution))
 		return false;
 	long_execution.desc = desc;
 	return true;
@@ -109,13 +110,14 @@ long_execution_take(const QueryDesc *desc, LongExecution *taken)
 	return true;
 }
 
-void
-long_execution_finished(const QueryDesc *desc, const LongExecution *taken)
+double
+long_execution_add(const QueryDesc *desc, const LongExecution *taken)
 {
 	PlanKey		key = plan_store_key(desc);
+	double		ns = (double) (int64) (system_clock_read() - taken->start_ns);
 
-	plan_store_add_long(&key, (double) (int64) (system_clock_read() - taken->start_ns),
-						taken->variance);
+	plan_store_add_long(&key, ns, taken->variance);
+	return ns;
 }
 
 void

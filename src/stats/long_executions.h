@@ -10,11 +10,18 @@
 /* Notes the beginning of an execution. */
 extern void long_execution_begin(CountedStart *start);
 
-/* Callbacks of an ExecutionSampler (explain/executor_hooks.h). */
-extern bool long_execution_was(const CountedStart *start);
-extern bool long_execution_ran(const QueryDesc *desc, const CountedStart *start);
+/*
+ * Return whether an execution during which the sampler has ticked was long.  The second notes that
+ * it was.  "lead_ns": usual time from the start of a client's statement to that of its execution.
+ */
+extern bool long_execution_was(const CountedStart *start, double lead_ns);
+extern bool long_execution_ran(const QueryDesc *desc, const CountedStart *start, double lead_ns);
+
+/* Callback of an ExecutionSampler (explain/executor_hooks.h). */
 extern bool long_execution_take(const QueryDesc *desc, LongExecution *taken);
-extern void long_execution_finished(const QueryDesc *desc, const LongExecution *taken);
+
+/* Adds a long execution to the statistics when it has finished.  Returns its duration in ns. */
+extern double long_execution_add(const QueryDesc *desc, const LongExecution *taken);
 
 /* Called when a transaction or an aborted subtransaction ends: executions have failed. */
 extern void long_execution_forget(void);

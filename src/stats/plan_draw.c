@@ -42,6 +42,7 @@
 #include "explain/executor_hooks.h"
 #include "explain/plan_sampler.h"
 #include "stats/execution_counts.h"
+#include "stats/latest_mean.h"
 #include "stats/long_executions.h"
 #include "stats/own_statements.h"
 #include "stats/plan_draw.h"
@@ -74,8 +75,6 @@
 /* Fraction of the allowed overhead that is always left for timing. */
 #define LEAST_PART		0.1
 
-#define REMEMBERED		8		/* length of a running mean, in executions */
-
 /* Executions timed as a whole per one with timed nodes, which costs ten times as much. */
 #define WHOLE_PER_NODES	8
 
@@ -104,12 +103,6 @@ typedef struct DrawSlot
 								 * last added to a plan */
 } DrawSlot;
 
-typedef struct LatestMean
-{
-	float		n;				/* number of values, at most REMEMBERED */
-	float		mean;
-} LatestMean;
-
 /*
  * More of a class.  Separate from DrawSlot, so that more slots fit into the caches.  Times in ns.
  */
@@ -121,7 +114,10 @@ typedef struct DrawHistory
 	bool		is_new;			/* no process had drawn it before */
 	double		seen;			/* number of executions until the last draw */
 	PlanKey		plan;			/* plan to which executions are added */
-	LatestMean	run;			/* duration of an execution */
+	double		long_ns;		/* time of long executions that were not drawn */
+	LatestMean	lead;			/* time from the start of a client's statement
+								 * to that of its first execution */
+	LatestMean	run;			/* duration of an execution that was drawn */
 	LatestMean	nodes_cost;		/* cost of timing its nodes */
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
 } DrawHistory;
@@ -435,6 +431,10 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	drawn->queryid = history->plan.queryid;
 	drawn->planid = history->plan.planid;
 
+	if (start->first)
+		remember(&history->lead, 1e3 * (double)
+				 (GetCurrentTimestamp() - GetCurrentStatementStartTimestamp()));
+
 	/* draws before the execution, whose functions may execute the same query */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
@@ -442,17 +442,11 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 }
 
 static void
-remember(LatestMean *latest, double value)
-{
-	latest->n = Min(latest->n + 1, REMEMBERED);
-	latest->mean += ((float) value - latest->mean) / latest->n;
-}
-
-static void
 choose_gap(DrawSlot *slot)
 {
 	const DrawHistory *history = history_of(slot);
-	double		run_ns = Max((double) history->run.mean, 1);
+	double		run_ns = Max((double) history->run.mean + history->long_ns /
+							 Max(history->seen, 1), 1);
 	double		cost_ns = (double) history->nodes_cost.mean +
 		WHOLE_PER_NODES * (double) history->whole_cost.mean;
 	double		share = max_overhead_percent / 100;
@@ -529,10 +523,41 @@ failed(TimedExecution *execution)
 	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
 }
 
+static double
+lead_ns(const QueryDesc *desc)
+{
+	const DrawSlot *slot = find_slot(class_key(desc));
+
+	return slot == NULL ? 0 : (double) history_of(slot)->lead.mean;
+}
+
+static bool
+was_long(const QueryDesc *desc, const CountedStart *start)
+{
+	return long_execution_was(start, lead_ns(desc));
+}
+
+static bool
+ran_long(const QueryDesc *desc, const CountedStart *start)
+{
+	return long_execution_ran(desc, start, lead_ns(desc));
+}
+
+/* Rare long executions make the mean duration longer, so more executions are drawn. */
+static void
+finished_long(const QueryDesc *desc, const LongExecution *taken)
+{
+	double		ns = long_execution_add(desc, taken);
+	DrawSlot   *slot = find_slot(class_key(desc));
+
+	if (slot != NULL)
+		history_of(slot)->long_ns += ns;
+}
+
 static const ExecutionSampler sampler = {
 	.passes = passes, .is_own = is_own, .draw = draw, .finished = finished, .failed = failed,
-	.was_long = long_execution_was, .ran_long = long_execution_ran,
-	.take_long = long_execution_take, .finished_long = long_execution_finished
+	.was_long = was_long, .ran_long = ran_long,
+	.take_long = long_execution_take, .finished_long = finished_long
 };
 
 void

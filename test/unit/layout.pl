@@ -1,6 +1,5 @@
 #!/usr/bin/env perl
-# Checks the layout of src/: which files a file may include, that includes do not form a circle, and
-# the length of files.
+# Checks the layout of src/: which files a file may include, and that includes do not form a circle.
 
 use strict;
 use warnings;
@@ -8,9 +7,6 @@ use File::Basename;
 use File::Find;
 use File::Spec::Functions qw(abs2rel canonpath);
 use Test::More;
-
-# Maximum number of lines of a file. A longer file usually has two purposes and should be divided.
-my $most_lines = 600;
 
 # Layers, from the bottom to the top. A file may include files of its own layer and of lower layers.
 my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
@@ -49,7 +45,7 @@ sub resolve
 	return $found;
 }
 
-my (@stray, @upward, @foreign, @long, %includes);
+my (@stray, @upward, @foreign, %includes);
 foreach my $file (@files)
 {
 	my $height = $height{ layer($file) };
@@ -73,7 +69,6 @@ foreach my $file (@files)
 			push @foreign, $at if ($kind // '') ne '<' || $included !~ $system_header;
 		}
 	}
-	push @long, "src/$file: $. lines" if $. > $most_lines;
 	close($in);
 }
 
@@ -104,5 +99,4 @@ is("@stray", '', 'all files are C, and in a layer');
 is("@upward", '', 'no file includes a file of a higher layer');
 is("@foreign", '', 'src/core includes nothing of PostgreSQL');
 is("@circles", '', 'no circle of includes');
-is("@long", '', "no file exceeds $most_lines lines");
 done_testing();
