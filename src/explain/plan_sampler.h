@@ -94,7 +94,7 @@ typedef struct SamplerSlot
 } SamplerSlot;
 
 /* Number of latest ticks whose times are kept; a power of two. */
-#define TICKS_KEPT		64
+#define TICKS_KEPT		1024
 
 /*
  * A clock that the sampler advances every TICK_NS while statistics of plans are collected.  A

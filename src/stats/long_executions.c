@@ -21,6 +21,9 @@
 /* Shortest time between two wishes for ticks. */
 #define WANT_TICKS_MS	1000
 
+/* Relative error of the mean time between ticks, beyond those whose times are kept. */
+#define RATE_ERROR		0.1
+
 static TimestampTz wanted_at = 0;	/* statement that has wanted ticks */
 static TimestampTz latest_statement = 0;	/* with a counted execution */
 static LongExecution long_execution;	/* desc NULL: none */
@@ -37,7 +40,8 @@ long_execution_begin(CountedStart *start)
 {
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 
-	if (unlikely(statement - wanted_at > WANT_TICKS_MS * INT64CONST(1000)))
+	/* also if the clock was set back */
+	if (unlikely((uint64) (statement - wanted_at) > WANT_TICKS_MS * UINT64CONST(1000)))
 		want_ticks(statement);
 	start->counted = true;
 	start->first = statement != latest_statement;
@@ -69,8 +73,14 @@ find_start(const CountedStart *start, double lead_ns, LongExecution *at)
 	}
 	else
 	{
-		latest = passed * TICK_NS;
-		earliest = latest + TICK_NS;
+		/* these ticks are forgotten; the sampler ticks later than it should */
+		uint64		newest = pg_atomic_read_u64(&ticks->times_ns[ticks->n % TICKS_KEPT]);
+		uint64		oldest = pg_atomic_read_u64(&ticks->times_ns[(ticks->n + 2) % TICKS_KEPT]);
+		double		interval_ns = (double) (newest - oldest) / (TICKS_KEPT - 2);
+
+		latest = (double) (int64) (now_ns - newest) + (passed - 1) * interval_ns;
+		earliest = latest * (1 + RATE_ERROR) + interval_ns;
+		latest *= 1 - RATE_ERROR;
 	}
 	latest = Max(latest, 0);
 	/* the sampler did not tick before, or the statement began later */

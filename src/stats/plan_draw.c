@@ -260,7 +260,8 @@ at_transaction_end(XactEvent event, void *arg)
 	if (flushed_at == 0)
 		return;
 	now = GetCurrentTransactionStopTimestamp();
-	if (!TimestampDifferenceExceeds(flushed_at, now, FLUSH_MS))
+	/* unsigned: also flushes if the clock was set back */
+	if ((uint64) (now - flushed_at) < FLUSH_MS * UINT64CONST(1000))
 		return;
 	flushed_at = now;
 	plan_draw_flush();
