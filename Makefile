@@ -6,7 +6,7 @@ EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
 
 MODULE_big = clocktiming
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 # With -isystem, -Wextra does not warn about PostgreSQL's headers.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
@@ -66,7 +66,7 @@ prove_installcheck: shims
 	$(prove_installcheck)
 
 # PGXS does not track an object's includes, so each object depends on all headers.
-$(OBJS): $(wildcard src/*.h src/*/*.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 else
 all install uninstall installcheck prove_installcheck clean:
 	@echo "No server headers and PGXS: install PostgreSQL's development files (Debian: postgresql-server-dev-N, RHEL:"; \
@@ -77,9 +77,10 @@ endif
 # ---------------------------------------------------------------------------------------------------------------
 # Targets that make help lists
 
-# Objects of src/core, which includes no headers of PostgreSQL, and the unit tests that are linked with them.
-UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
-UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
+# Objects of the directories that include no headers of PostgreSQL, and the unit tests that are linked with them.
+PURE = src/core src/clock/sampling src/plan/estimate
+UNIT_OBJS = $(patsubst src/%.c,build/%.o,$(wildcard $(PURE:=/*.c)))
+UNIT_HEADERS = $(wildcard $(PURE:=/*.h) test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 SANITIZE = address,undefined
 UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
@@ -155,7 +156,7 @@ unit-programs: $(UNIT_PROGRAMS)
 build/unit/%: test/unit/%.c $(UNIT_OBJS) $(UNIT_HEADERS)
 	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_OBJS) -lm -pthread
 
-build/core/%.o: src/core/%.c $(UNIT_HEADERS)
+$(UNIT_OBJS): build/%.o: src/%.c $(UNIT_HEADERS)
 	@mkdir -p $(@D) build/unit
 	$(CC) $(UNIT_CFLAGS) -c -o $@ $<
 

@@ -22,8 +22,8 @@
 #include "utils/memutils.h"
 
 #include "core/reference.h"
-#include "explain/plan_rounds.h"
-#include "explain/server_instr.h"
+#include "plan/explain/plan_rounds.h"
+#include "plan/explain/server_instr.h"
 
 PG_MODULE_MAGIC;
 

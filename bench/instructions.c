@@ -13,7 +13,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "explain/observation.h"
+#include "plan/explain/observation.h"
 
 PG_MODULE_MAGIC;
 

@@ -8,17 +8,17 @@
 #include "storage/shmem.h"
 #include "utils/guc.h"
 
-#include "clock/progress.h"
+#include "clock/watch/watch_worker.h"
 #include "compat.h"
-#include "explain/executor_hooks.h"
-#include "explain/plan_sampler.h"
-#include "explain/plan_sampler_worker.h"
-#include "live/live_attach.h"
-#include "live/live_memory.h"
-#include "stats/plan_draw.h"
-#include "stats/shared_gaps.h"
-#include "stats/store_memory.h"
-#include "watch/watch_worker.h"
+#include "plan/explain/executor_hooks.h"
+#include "plan/live/live_attach.h"
+#include "plan/live/live_memory.h"
+#include "plan/sampler/plan_sampler.h"
+#include "plan/sampler/plan_sampler_worker.h"
+#include "plan/stats/plan_draw.h"
+#include "plan/stats/shared_gaps.h"
+#include "plan/stats/store_memory.h"
+#include "server/progress.h"
 
 /* PostgreSQL 18 added pg_get_loaded_modules(), which returns the name and version. */
 #ifdef PG_MODULE_MAGIC_EXT

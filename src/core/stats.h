@@ -98,6 +98,14 @@ extern double stats_line_bound(const double *x, const double *bound, int n);
 /* Returns the two-sided p-value, P(|T| >= |t|).  t may be infinite. */
 extern double stats_t_p_value(double t, double df);
 
+/* Confidence of a two-sided test, for example of 95 %. */
+typedef struct ConfidenceLevel
+{
+	double		inside;			/* 0.95 */
+	double		outside;		/* 0.05, without the rounding of 1 - inside */
+	const char *percent;		/* "95.0" */
+} ConfidenceLevel;
+
 /*
  * Returns the critical value t of a two-sided test: |T| < t with probability "inside", and |T| > t
  * with probability "outside".  The two must add up to 1.  Both are arguments, so that the smaller

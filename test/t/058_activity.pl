@@ -135,7 +135,7 @@ $session->query('RESET ALL');
 # Reasons why the time of the end is unknown. The view has a short form of each reason of
 # clock_running.
 my $definition = query(q{SELECT pg_get_viewdef('clock_activity')});
-my @reasons = slurp_file('src/live/live_progress.c') =~ /gettext_noop\("([^"]+)"\)/g;
+my @reasons = slurp_file('src/plan/live/live_progress.c') =~ /gettext_noop\("([^"]+)"\)/g;
 cmp_ok(scalar @reasons, '>', 4, 'reasons');
 is(join("\n", grep { index($definition, "('$_'") < 0 } @reasons), '', 'each has a short form');
 while_pausing('SELECT pause(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub { is(row('ends_in'), 'more rows than planned', 'more rows'); });

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/change_point.h"
+#include "clock/sampling/change_point.h"
 #include "core/random.h"
 #include "tap.h"
 

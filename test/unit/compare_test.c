@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/comparison.h"
+#include "clock/sampling/comparison.h"
 #include "core/stats.h"
 #include "tap.h"
 
@@ -100,7 +100,7 @@ static const Expected expected[] = {
 	{6, true, 1.9999999978333333, 3.1258047396878886e-9, NAN, 2.0, 1.3194444473032406e-19},
 };
 
-static const CompareLevel level95 = {0.95, 0.05, "95.0"};
+static const ConfidenceLevel level95 = {0.95, 0.05, "95.0"};
 
 static bool
 near(double value, double wanted)

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/cpu_hop.h"
+#include "clock/sampling/cpu_hop.h"
+#include "core/cpu_set.h"
 #include "tap.h"
 
 #ifdef __linux__

@@ -1,7 +1,7 @@
 /*
  * estimate_test: times of plan nodes and their margins, for processes whose times are known.
  */
-#include "core/plan_estimate.h"
+#include "plan/estimate/plan_estimate.h"
 #include "simulated_process.h"
 #include "tap.h"
 

@@ -24,7 +24,7 @@ sub read_file
 # braces. The name of a function pointer is in (*name). All other names are the last word.
 my %defined;
 my %seen;
-foreach my $file (glob('src/*.[ch] src/*/*.[ch]'))
+foreach my $file (glob('src/*.[ch] src/*/*.[ch] src/*/*/*.[ch]'))
 {
 	my $text = read_file($file);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/granularity.h"
+#include "clock/sampling/granularity.h"
 #include "tap.h"
 
 #define N 1024

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jumps.h"
+#include "clock/sampling/jumps.h"
 #include "tap.h"
 
 #define SAMPLES	400

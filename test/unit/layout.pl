@@ -8,11 +8,27 @@ use File::Find;
 use File::Spec::Functions qw(abs2rel canonpath);
 use Test::More;
 
-# Layers, from the bottom to the top. A file may include files of its own layer and of lower layers.
-my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
-my %height = map { $layers[$_] => $_ } 0 .. $#layers;
+# Floors, from the bottom to the top, and the directories or files on each. A file may include files of its own directory and of
+# lower floors. clock and plan are two wings: no file of one wing includes a file of the other.
+my @floors = (
+	['core'],
+	['compat.h', 'clock/sampling', 'plan/estimate'],
+	['server'],
+	['clock/measure', 'plan/sampler'],
+	['clock/watch', 'clock/verdict', 'plan/explain'],
+	['plan/stats'],
+	['plan/live'],
+	['clock/functions', 'plan/functions'],
+	['monitor'],
+	['clocktiming.c'],
+);
+my %height;
+foreach my $floor (0 .. $#floors) { $height{$_} = $floor foreach @{ $floors[$floor] }; }
 
-# System headers that src/core may include. These are headers of C and POSIX, of kernels, and of
+# Directories that include nothing of PostgreSQL.
+my $pure = qr{^(?:core|clock/sampling|plan/estimate)$};
+
+# System headers that these directories may include. These are headers of C and POSIX, of kernels, and of
 # compilers for one architecture.
 my $system_header = qr{^(?:
 	(?:assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool
@@ -29,7 +45,8 @@ find({ no_chdir => 1, wanted => sub { push @files, abs2rel($_, 'src') if -f && !
 @files = sort @files;
 my %is_file = map { $_ => 1 } @files;
 
-sub layer { my ($path) = @_; return $path =~ m{^([^/]+)/[^/]+$} ? $1 : $path; }
+sub room { my ($path) = @_; return $path =~ m{^(.+)/[^/]+$} ? $1 : $path; }
+sub wing { my ($path) = @_; return $path =~ m{^(clock|plan)/} ? $1 : ''; }
 sub stem { my ($path) = @_; $path =~ s/\.[ch]$//; return $path; }
 
 # Returns the file of src/ that an #include names. Searches as the compiler does: first in the
@@ -45,10 +62,10 @@ sub resolve
 	return $found;
 }
 
-my (@stray, @upward, @foreign, %includes);
+my (@stray, @upward, @across, @foreign, %includes);
 foreach my $file (@files)
 {
-	my $height = $height{ layer($file) };
+	my $height = $height{ room($file) };
 
 	push @stray, $file if !defined $height || $file !~ /\.[ch]$/;
 	open(my $in, '<', "src/$file") or die "src/$file: $!\n";
@@ -61,10 +78,13 @@ foreach my $file (@files)
 
 		if (defined $found)
 		{
-			push @upward, $at if defined $height && $height < ($height{ layer($found) } // @layers);
+			my $above = ($height{ room($found) } // @floors) - ($height // @floors);
+
+			push @upward, $at if $above > 0 || ($above == 0 && room($file) ne room($found));
+			push @across, $at if wing($file) && wing($found) && wing($file) ne wing($found);
 			$includes{ stem($file) }{ stem($found) } = 1 if stem($found) ne stem($file);
 		}
-		elsif (layer($file) eq 'core')
+		elsif (room($file) =~ $pure)
 		{
 			push @foreign, $at if ($kind // '') ne '<' || $included !~ $system_header;
 		}
@@ -93,10 +113,11 @@ sub visit
 }
 visit($_) foreach sort keys %includes;
 
-my @empty = grep { my $layer = $_; !grep { layer($_) eq $layer } @files } @layers;
-is("@empty", '', 'every layer has sources');
-is("@stray", '', 'all files are C, and in a layer');
-is("@upward", '', 'no file includes a file of a higher layer');
-is("@foreign", '', 'src/core includes nothing of PostgreSQL');
+my @empty = grep { my $room = $_; !grep { room($_) eq $room } @files } map { @$_ } @floors;
+is("@empty", '', 'every directory has sources');
+is("@stray", '', 'all files are C, and in one of these directories');
+is("@upward", '', 'no file includes a file of a higher floor, or of another directory of its own floor');
+is("@across", '', 'no file of one wing includes a file of the other');
+is("@foreign", '', 'core, clock/sampling and plan/estimate include nothing of PostgreSQL');
 is("@circles", '', 'no circle of includes');
 done_testing();

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "core/stats.h"
 #include "core/random.h"
+#include "core/stats.h"
 #include "tap.h"
 
 static uint64_t state = 20;

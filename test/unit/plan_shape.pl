@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Checks that src/explain/plan_shape.c has one row for each type of plan node that this PostgreSQL
+# Checks that src/plan/explain/plan_shape.c has one row for each type of plan node that this PostgreSQL
 # executes, except for the types listed below. Reads the types from the server's headers. Prints
 # TAP.
 
@@ -27,7 +27,7 @@ if (!defined $nodes)
 	print "1..0 # SKIP no server headers\n";
 	exit;
 }
-my $table = contents('src/explain/plan_shape.c') // die "src/explain/plan_shape.c: $!\n";
+my $table = contents('src/plan/explain/plan_shape.c') // die "src/plan/explain/plan_shape.c: $!\n";
 
 # First member of each struct. The state struct of a plan node begins with PlanState, or with
 # another struct that begins with PlanState.

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock/sampling/sampler.h"
+#include "clock/sampling/sampler_loop.h"
 #include "core/random.h"
 #include "core/reference.h"
-#include "core/sampler.h"
-#include "core/sampler_loop.h"
 #include "tap.h"
 
 #define DRAWS		10000000

@@ -1,12 +1,13 @@
 /*
- * rank_test: compares the shifts, confidence intervals and p-values that core/rank_test.c computes
- * with those of R.  Also tests the selection of the k-th of all pairwise differences.
+ * rank_test: compares the shifts, confidence intervals and p-values that
+ * clock/sampling/rank_test.c computes with those of R.  Also tests the selection of the k-th of all
+ * pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/rank_test.h"
+#include "clock/sampling/rank_test.h"
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))

@@ -1,7 +1,7 @@
 /*
  * sample_sums_test: the sums of a sampler's samples, for processes whose times are known.
  */
-#include "core/sample_sums.h"
+#include "plan/estimate/sample_sums.h"
 #include "simulated_process.h"
 #include "tap.h"
 

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/granularity.h"
+#include "clock/sampling/granularity.h"
+#include "clock/sampling/sampler.h"
+#include "clock/sampling/sampler_loop.h"
 #include "core/reference.h"
-#include "core/sampler.h"
-#include "core/sampler_loop.h"
 #include "tap.h"
 
 /*

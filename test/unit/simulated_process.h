@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sample_sums.h"
 #include "core/random.h"
+#include "plan/estimate/sample_sums.h"
 
 #define NUMBERS		8
 #define WAITS		8

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock/sampling/skew_bounds.h"
 #include "core/reference.h"
-#include "core/skew_bounds.h"
 #include "core/tsc.h"
 #include "tap.h"
 

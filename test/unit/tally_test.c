@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/tally.h"
+#include "clock/sampling/tally.h"
 #include "tap.h"
 
 static Tally *tally;

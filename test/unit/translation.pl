@@ -16,7 +16,7 @@ sub check { my ($what, @wrong) = @_; printf "%sok %d - %s\n", @wrong ? 'not ' : 
 sub skip { my ($what, $why) = @_; printf "ok %d - %s # SKIP %s\n", ++$n, $what, $why; return; }
 
 my $ok = 1;
-my @files = glob('src/*.c src/*/*.c');
+my @files = glob('src/*.c src/*/*.c src/*/*/*.c');
 my %text = map { $_ => slurp($_) } @files;
 $ok &= check('files that call ereport() include compat.h, which defines the text domain',
 	grep { $text{$_} =~ /\bereport\(/ && $text{$_} !~ /#include "compat\.h"/ } @files);

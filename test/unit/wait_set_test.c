@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "core/random.h"
-#include "core/wait_set.h"
+#include "plan/estimate/wait_set.h"
 #include "tap.h"
 
 #define EVENTS	40

@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "core/stats.h"
-#include "core/weighted_sums.h"
+#include "plan/estimate/weighted_sums.h"
 #include "tap.h"
 
 #define VALUES		400

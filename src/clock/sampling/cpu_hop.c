@@ -1,0 +1,68 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/sampling/cpu_hop.h"
+#include "core/cpu_set.h"
+
+#ifdef __linux__
+
+/* Returns the n-th CPU of a set, counted from 0 and without "home"; -1: none. */
+static int
+other_cpu(const CpuSet *set, int home, unsigned int n)
+{
+	for (int cpu = 0; cpu < MOST_CPUS; cpu++)
+	{
+		if (CPU_IN(cpu, set) && cpu != home && n-- == 0)
+			return cpu;
+	}
+	return -1;
+}
+
+bool
+cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
+{
+	CpuSet		all;
+	uint64_t	before;
+	uint64_t	there;
+	uint64_t	after;
+	bool		went;
+
+	memset(hop, 0, sizeof(*hop));
+	if (cpus_allowed(&all) != 0)
+		return false;
+	hop->cpus = CPU_COUNT_S(sizeof(all), all.parts);
+	hop->home = sched_getcpu();
+	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS || !CPU_IN(hop->home, &all))
+		return false;
+	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
+
+	/* if all online CPUs are allowed, also allows CPUs added later */
+	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
+		memset(&all, 0xff, sizeof(all));
+
+	/* pins the thread to "home" first, so that "before" is read there */
+	went = pin_to_cpu(hop->home) == 0;
+	before = read();
+	went = went && pin_to_cpu(hop->cpu) == 0;
+	there = read();
+	went = went && pin_to_cpu(hop->home) == 0;
+	after = read();
+	(void) allow_cpus(&all);
+	hop->least = (int64_t) (there - after);
+	hop->most = (int64_t) (there - before);
+	hop->proven = hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;
+	return went;
+}
+
+#else
+
+bool
+cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
+{
+	(void) turn;
+	(void) read;
+	memset(hop, 0, sizeof(*hop));
+	return false;
+}
+
+#endif

@@ -1,0 +1,31 @@
+#include "core/cpu_set.h"
+
+#ifdef __linux__
+
+#include <errno.h>
+#include <string.h>
+
+int
+cpus_allowed(CpuSet *set)
+{
+	memset(set, 0, sizeof(*set));
+	return sched_getaffinity(0, sizeof(*set), set->parts) == 0 ? 0 : errno;
+}
+
+int
+allow_cpus(const CpuSet *set)
+{
+	return sched_setaffinity(0, sizeof(*set), set->parts) == 0 ? 0 : errno;
+}
+
+int
+pin_to_cpu(int cpu)
+{
+	CpuSet		set;
+
+	memset(&set, 0, sizeof(set));
+	CPU_SET_S(cpu, sizeof(set), set.parts);
+	return allow_cpus(&set);
+}
+
+#endif

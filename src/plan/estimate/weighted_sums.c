@@ -1,0 +1,158 @@
+#include <math.h>
+
+#include "core/stats.h"
+#include "plan/estimate/weighted_sums.h"
+
+/* With fewer degrees of freedom, one of two values has nearly all of the weight. */
+#define LEAST_DF		0.5
+
+/* Returns a standard error.  Rounding errors of subtracted sums may make a variance negative. */
+static double
+root(double variance)
+{
+	return variance > 0 ? sqrt(variance) : 0;
+}
+
+void
+weighted_add(WeightedSums *sums, double w, double x, double variance)
+{
+	sums->n += 1;
+	sums->w += w;
+	sums->w2 += w * w;
+	sums->wx += w * x;
+	sums->wxx += w * x * x;
+	sums->w2x += w * w * x;
+	sums->w2xx += w * w * x * x;
+	sums->wv += w * variance;
+}
+
+void
+weighted_subtract(WeightedSums *sums, const WeightedSums *before)
+{
+	for (int i = 0; i < WEIGHTED_SUMS_MEMBERS; i++)
+		((double *) sums)[i] -= ((const double *) before)[i];
+}
+
+double
+weighted_count_margin(const WeightedSums *sums)
+{
+	return NORMAL_975 * root(sums->w2 - sums->w);
+}
+
+double
+weighted_total_margin(const WeightedSums *sums)
+{
+	return NORMAL_975 * root(sums->w2xx - sums->wxx + sums->wv);
+}
+
+double
+weighted_mean(const WeightedSums *sums)
+{
+	return sums->n >= 1 && sums->w > 0 ? sums->wx / sums->w : NAN;
+}
+
+double
+weighted_mean_stderr(const WeightedSums *sums)
+{
+	double		mean = weighted_mean(sums);
+	double		squares = sums->w2xx - 2 * mean * sums->w2x + mean * mean * sums->w2;
+
+	if (!(sums->n >= 2))
+		return NAN;
+	/* if all values are equal, "squares" is only a rounding error */
+	if (fabs(squares) <= 1e-12 * sums->w2xx)
+		return 0;
+	return root(squares * sums->n / (sums->n - 1)) / sums->w;
+}
+
+/*
+ * Returns the degrees of freedom: n - 1, where n equally weighted values would be as precise (Kish,
+ * Survey Sampling, 1965, section 11.7).
+ */
+static double
+weighted_df(const WeightedSums *sums)
+{
+	return sums->w * sums->w / sums->w2 - 1;
+}
+
+double
+weighted_mean_margin(const WeightedSums *sums)
+{
+	if (!(sums->n >= 2) || weighted_df(sums) < LEAST_DF)
+		return NAN;
+	return stats_t_critical(0.95, 0.05, weighted_df(sums)) * weighted_mean_stderr(sums);
+}
+
+/* Returns the number of values that are not certain. */
+static double
+number_of_others(const WeightedSums *drawn, const WeightedSums *certain, double n)
+{
+	return fmax(n - certain->n, drawn->n);
+}
+
+WeightedSums
+weighted_join(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
+{
+	WeightedSums all = *certain;
+	double		others = number_of_others(drawn, certain, n);
+	double		factor;
+
+	if (drawn->n < 1)
+	{
+		all.w += others;
+		all.wx += others * most / 2;
+		all.wxx += others * most * most / 4;
+		return all;
+	}
+	factor = others / drawn->w;
+	all.n += drawn->n;
+	all.w += others;
+	all.w2 += factor * factor * drawn->w2;
+	all.wx += factor * drawn->wx;
+	all.wxx += factor * drawn->wxx;
+	all.w2x += factor * factor * drawn->w2x;
+	all.w2xx += factor * factor * drawn->w2xx;
+	all.wv += factor * drawn->wv;
+	return all;
+}
+
+double
+weighted_join_margin(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
+{
+	double		others = number_of_others(drawn, certain, n);
+	double		of_certain = NORMAL_975 * root(certain->wv);
+	double		of_others;
+
+	if (drawn->n < 1)
+		return others * most / 2 + of_certain;
+	if (others <= drawn->n)
+		return of_certain;
+	if (drawn->n < 2 || weighted_df(drawn) < LEAST_DF)
+		return NAN;
+	of_others = stats_t_critical(0.95, 0.05, weighted_df(drawn)) * weighted_mean_stderr(drawn) *
+		others * root(1 - drawn->n / others);
+	return hypot(of_certain, of_others);
+}
+
+WeightedTest
+weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence)
+{
+	WeightedTest test = {
+		.difference = weighted_mean(b) - weighted_mean(a),
+		.margin = NAN,
+		.p_value = NAN
+	};
+	double		error_a = weighted_mean_stderr(a);
+	double		error_b = weighted_mean_stderr(b);
+	double		variance = error_a * error_a + error_b * error_b;
+	double		df;
+
+	/* also rejects NaN */
+	if (!(variance > 0))
+		return test;
+	df = variance * variance /
+		(pow(error_a, 4) / weighted_df(a) + pow(error_b, 4) / weighted_df(b));
+	test.margin = stats_t_critical(confidence, 1 - confidence, df) * sqrt(variance);
+	test.p_value = stats_t_p_value(test.difference / sqrt(variance), df);
+	return test;
+}

@@ -1,0 +1,603 @@
+/*
+ * Chooses the executions that are timed for the statistics of plans.
+ *
+ * A class consists of the executions of a query with the same type of root node.  The nodes of an
+ * execution are timed with the probability p of its class.  A timed execution counts as 1/p
+ * executions.  The cost of each timing is measured.  From this cost, p is chosen such that timing
+ * costs clocktiming.max_overhead percent of the class's execution time.
+ *
+ * Setting up the timing of nodes evicts data from the processor's caches.  This slows down a short
+ * execution by more than the measured cost.  Therefore most of the timed executions are timed as a
+ * whole: only their duration is measured, which does not slow them down.  There are WHOLE_PER_NODES
+ * of them for each execution with timed nodes.  The plan's time is the mean of their times.
+ *
+ * The number of executions to skip is drawn in advance, so that a skipped execution costs one
+ * comparison and one decrement.  Each backend has a table of these numbers, in which a class may
+ * replace another.  When the replaced class returns, its number is drawn again.  This does not
+ * change the probability, because the number has a geometric distribution, which is memoryless.
+ * Backends share p in shared memory.
+ *
+ * A random sample may miss rare long executions.  So each execution of LONG_EXECUTION_NS or more is
+ * measured, with weight 1, and only shorter ones are represented by the sample (long_executions.c).
+ *
+ * All executions are counted.  The skipped ones are those by which a class's number has decreased.
+ * They are added to the plan of the class's latest drawn execution, or of its first one: at least
+ * at the end of the session, and at the end of a transaction if FLUSH_MS have passed since the last
+ * time.  If a query has several plans, the number of executions of each is therefore an estimate.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "core/random.h"
+#include "core/reference.h"
+#include "plan/explain/executor_hooks.h"
+#include "plan/sampler/plan_sampler.h"
+#include "plan/stats/execution_counts.h"
+#include "plan/stats/latest_mean.h"
+#include "plan/stats/long_executions.h"
+#include "plan/stats/own_statements.h"
+#include "plan/stats/plan_draw.h"
+#include "plan/stats/plan_store.h"
+#include "plan/stats/shared_gaps.h"
+
+/* Number of classes in a backend's table, and of slots for a class; powers of two. */
+#define SLOTS			1024
+#define WAYS			4
+
+/* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
+#define NEW_GAP			64
+
+/* A session may time new classes for this time in ns, plus max_overhead percent of its duration. */
+#define NEW_ALLOWANCE_NS	5e6
+
+/*
+ * Ratio of the total cost of timing an execution to the measured cost.  The total includes the
+ * slowdown of later statements by cold caches.  The ratio is a conservative guess, because an
+ * execution of 5 us takes twice as long when it is timed.
+ */
+#define AFTER_EFFECT		2.5
+
+/* Cost in ns of a skipped execution, measured by bench/turns.  It reduces the allowed overhead. */
+#define SKIPPED_NS	60
+
+/* Approximate cost in ns of counting a call of a node (bench/instructions). */
+#define CALL_NS			2
+
+/* Fraction of the allowed overhead that is always left for timing. */
+#define LEAST_PART		0.1
+
+/* Executions timed as a whole per one with timed nodes, which costs ten times as much. */
+#define WHOLE_PER_NODES	8
+
+/*
+ * The n-th execution of a new class is timed as a whole with a probability of at least FIRST_TIMED
+ * / n: some 60 of the first 10,000.
+ */
+#define FIRST_TIMED		8
+
+/* Probability above which each execution is drawn. */
+#define ALWAYS			0.999999
+
+/* Maximum of 1/p, and maximum number of executions to skip. */
+#define MAX_GAP			1e6
+#define MOST_SKIPPED		1e9
+
+/* Shortest time between two flushes of the numbers of executions. */
+#define FLUSH_MS		100
+
+typedef struct DrawSlot
+{
+	uint64		key;			/* 0: unused */
+	int32		remaining;		/* executions up to the next timed one; 0: a
+								 * statement of clocktiming, see is_own() */
+	int32		counted;		/* value of "remaining" when executions were
+								 * last added to a plan */
+} DrawSlot;
+
+/*
+ * More of a class.  Separate from DrawSlot, so that more slots fit into the caches.  Times in ns.
+ */
+typedef struct DrawHistory
+{
+	float		gap;			/* 1/p; p: probability of timing the nodes */
+	float		nodes_chance;	/* probabilities with which the next drawn */
+	float		whole_chance;	/* execution was drawn */
+	bool		is_new;			/* no process had drawn it before */
+	double		seen;			/* number of executions until the last draw */
+	PlanKey		plan;			/* plan to which executions are added */
+	double		long_ns;		/* time of long executions that were not drawn */
+	LatestMean	lead;			/* time from the start of a client's statement
+								 * to that of its first execution */
+	LatestMean	run;			/* duration of an execution that was drawn */
+	LatestMean	nodes_cost;		/* cost of timing its nodes */
+	LatestMean	whole_cost;		/* cost of timing it as a whole */
+} DrawHistory;
+
+double		max_overhead_percent = 1;
+
+static bool track = false;
+static bool track_everything = false;
+
+static uint32 seen_resets = 0;
+static DrawSlot slots[SLOTS];
+static DrawHistory histories[SLOTS];
+static uint64 random_state = 0;
+static uint64 began_ns = 0;
+static double spent_ns = 0;		/* ns spent on timing new classes */
+static TimestampTz flushed_at = 0;
+
+/*
+ * Returns a hash of the query id and the type of the root node.  If there is no query id, uses the
+ * plan's cost instead.  Collisions do no harm: they only mean that two classes share one p.
+ */
+static inline uint64
+class_key(const QueryDesc *desc)
+{
+	const Plan *plan = desc->plannedstmt->planTree;
+	uint64		key = (uint64) desc->plannedstmt->queryId;
+
+	if (unlikely(key == 0))
+	{
+		memcpy(&key, &plan->total_cost, sizeof(key));
+		key *= UINT64CONST(0x9e3779b97f4a7c15);
+	}
+	return (key ^ (uint64) nodeTag(plan) << 32 ^ (uint64) GetUserId() << 40) | 1;
+}
+
+/* Returns a class's slot, or NULL. */
+static inline DrawSlot *
+find_slot(uint64 key)
+{
+	DrawSlot   *slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
+
+	for (int i = 0; i < WAYS; i++)
+	{
+		if (slot[i].key == key)
+			return &slot[i];
+	}
+	return NULL;
+}
+
+static inline DrawHistory *
+history_of(const DrawSlot *slot)
+{
+	return &histories[slot - slots];
+}
+
+/* Sets the probabilities of the next draw. */
+static void
+choose_chances(DrawHistory *history)
+{
+	double		nodes = 1 / (double) history->gap;
+	double		whole = Min(WHOLE_PER_NODES * nodes, 1 - nodes);
+
+	/*
+	 * a class that is new is timed more often, so that its first times have a
+	 * margin
+	 */
+	if (history->is_new)
+		whole = Max(whole, FIRST_TIMED / (1 + history->seen));
+	history->nodes_chance = track_everything ? 1 : (float) nodes;
+	history->whole_chance = track_everything ? 0 : (float) Min(whole, 1 - nodes);
+}
+
+/* Returns the number of skipped executions of a class since the latest call. */
+static int64
+take_skipped(DrawSlot *slot)
+{
+	int64		skipped = (int64) slot->counted - slot->remaining;
+
+	slot->counted = slot->remaining;
+	return slot->key == 0 ? 0 : skipped;
+}
+
+/* Forgets all classes if the statistics were reset. */
+static void
+follow_resets(void)
+{
+	uint32		resets = shared_gaps_resets();
+
+	if (likely(resets == seen_resets))
+		return;
+	seen_resets = resets;
+	memset(slots, 0, sizeof(slots));
+	execution_counts_forget();
+}
+
+/*
+ * Adds the numbers of executions to the plans in shared memory.  Allocates nothing and raises no
+ * error, because ends of transactions call it.
+ */
+void
+plan_draw_flush(void)
+{
+	if (!shared_gaps_ready() || !plan_store_ready())
+		return;
+	follow_resets();
+	for (DrawSlot *slot = slots; slot < slots + SLOTS; slot++)
+	{
+		int64		skipped = take_skipped(slot);
+
+		if (skipped > 0)
+			plan_store_count(&history_of(slot)->plan, skipped);
+	}
+	execution_counts_flush();
+}
+
+void
+plan_draw_reset(void)
+{
+	shared_gaps_reset();
+	follow_resets();
+}
+
+static void
+at_exit(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	plan_draw_flush();
+}
+
+static void
+at_transaction_end(XactEvent event, void *arg)
+{
+	TimestampTz now;
+
+	(void) arg;
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	long_execution_forget();
+	if (flushed_at == 0)
+		return;
+	now = GetCurrentTransactionStopTimestamp();
+	/* unsigned: also flushes if the clock was set back */
+	if ((uint64) (now - flushed_at) < FLUSH_MS * UINT64CONST(1000))
+		return;
+	flushed_at = now;
+	plan_draw_flush();
+}
+
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId me, SubTransactionId parent, void *arg)
+{
+	(void) me;
+	(void) parent;
+	(void) arg;
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		long_execution_forget();
+}
+
+/* Prepares the process for counting. */
+static void
+begin_counting(void)
+{
+	began_ns = reference_ns();
+	random_state = pg_prng_uint64(&pg_global_prng_state) | 1;
+	seen_resets = shared_gaps_resets();
+	flushed_at = 1;				/* long ago: the first transaction flushes at
+								 * its end */
+	if (plan_sampler_shared != NULL)
+		execution_ticks = &plan_sampler_shared->ticks.n;
+	RegisterXactCallback(at_transaction_end, NULL);
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
+	before_shmem_exit(at_exit, 0);
+}
+
+/* Returns the probability with which the next drawn execution was drawn. */
+static double
+chance_of(const DrawHistory *history)
+{
+	return (double) history->nodes_chance + (double) history->whole_chance;
+}
+
+static void
+draw_next(DrawSlot *slot)
+{
+	DrawHistory *history = history_of(slot);
+	int64		skipped = take_skipped(slot);
+
+	count_executions(&history->plan, skipped);
+	history->seen += (double) skipped;
+	choose_chances(history);
+	slot->remaining = 1;
+	if (chance_of(history) < ALWAYS)
+		slot->remaining += (int32) Min(random_exponential(&random_state) /
+									   -log1p(-chance_of(history)), MOST_SKIPPED);
+	slot->counted = slot->remaining;
+}
+
+/* Returns the first 1/p of a class that the shared table lacks. */
+static float
+new_gap(void)
+{
+	if (track_everything ||
+		spent_ns <= NEW_ALLOWANCE_NS +
+		(double) (reference_ns() - began_ns) * max_overhead_percent / 100)
+		return 1;
+	return NEW_GAP;
+}
+
+/* Begins a class, for which the slot may have to forget another. */
+static pg_noinline DrawSlot *
+look_up(uint64 key, const QueryDesc *desc)
+{
+	float		gap = shared_gap(key);
+	DrawSlot   *slot;
+
+	follow_resets();
+	/* an unused slot or a random one */
+	slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
+	for (int i = 1; i < WAYS && slot->key != 0; i++)
+		slot++;
+	if (slot->key != 0)
+		slot -= random_next(&random_state) >> 32 & (WAYS - 1);
+	count_executions(&history_of(slot)->plan, take_skipped(slot));
+	*history_of(slot) = (DrawHistory)
+	{
+		.gap = gap > 0 ? gap : new_gap(), .is_new = !(gap > 0), .plan = plan_store_key(desc)
+	};
+	*slot = (DrawSlot)
+	{
+		.key = key
+	};
+	draw_next(slot);
+	return slot;
+}
+
+/* Returns whether an execution is skipped, and counts the skip.  Must be fast. */
+static bool
+passes(const QueryDesc *desc, CountedStart *start)
+{
+	DrawSlot   *slot = find_slot(class_key(desc));
+
+	long_execution_begin(start);
+	if (unlikely(slot == NULL || slot->remaining <= 1))
+		return false;
+	slot->remaining--;
+	return true;
+}
+
+/* If the statement is clocktiming's own, sets "remaining" such that passes() returns false. */
+static bool
+is_own(const QueryDesc *desc)
+{
+	uint64		key;
+	DrawSlot   *slot;
+
+	if (likely(!is_own_statement(desc->plannedstmt)))
+		return false;
+	if (unlikely(began_ns == 0))
+		begin_counting();
+	key = class_key(desc);
+	slot = find_slot(key);
+	if (slot == NULL)
+		slot = look_up(key, desc);
+	count_executions(&history_of(slot)->plan, take_skipped(slot));
+	slot->remaining = slot->counted = 0;
+	return true;
+}
+
+static bool
+draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
+{
+	uint64		key = class_key(desc);
+	DrawSlot   *slot;
+	DrawHistory *history;
+	uint64		start_ns;
+	int64		skipped;
+
+	if (!start->counted)
+		long_execution_begin(start);
+	if (unlikely(began_ns == 0))
+	{
+		begin_counting();
+		start->ticks = *execution_ticks;
+	}
+	follow_resets();
+	slot = find_slot(key);
+	if (unlikely(slot == NULL))
+		slot = look_up(key, desc);
+	history = history_of(slot);
+	if (slot->remaining <= 0)
+		draw_next(slot);
+	drawn->class = key;
+	if (likely(--slot->remaining > 0))
+		return false;
+
+	start_ns = reference_ns();
+	drawn->nodes = (double) random_next(&random_state) * chance_of(history) <=
+		(double) PG_UINT64_MAX * (double) history->nodes_chance;
+	drawn->weight = Max(1 / (double) (drawn->nodes ? history->nodes_chance :
+									  history->whole_chance), 1);
+	drawn->failed_weight = chance_of(history) < ALWAYS ? 1 / chance_of(history) : 1;
+
+	/* the skipped executions are added to the plan of the one drawn before */
+	slot->remaining++;
+	skipped = take_skipped(slot);
+	count_executions(&history->plan, skipped);
+	history->seen += (double) skipped + 1;
+	history->plan = plan_store_key(desc);
+	count_executions(&history->plan, 1);
+	drawn->userid = history->plan.userid;
+	drawn->queryid = history->plan.queryid;
+	drawn->planid = history->plan.planid;
+
+	if (start->first)
+		remember(&history->lead, 1e3 * (double)
+				 (GetCurrentTimestamp() - GetCurrentStatementStartTimestamp()));
+
+	/* draws before the execution, whose functions may execute the same query */
+	draw_next(slot);
+	drawn->cost_ns = (double) (reference_ns() - start_ns);
+	return true;
+}
+
+static void
+choose_gap(DrawSlot *slot)
+{
+	const DrawHistory *history = history_of(slot);
+	double		run_ns = Max((double) history->run.mean + history->long_ns /
+							 Max(history->seen, 1), 1);
+	double		cost_ns = (double) history->nodes_cost.mean +
+		WHOLE_PER_NODES * (double) history->whole_cost.mean;
+	double		share = max_overhead_percent / 100;
+	double		gap;
+
+	/* this backend has not timed nodes of the class yet */
+	if (history->nodes_cost.n == 0)
+		return;
+	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
+	gap = cost_ns / (share * run_ns);
+
+	/* with gaps from 1 to 2, too few executions would be timed as a whole */
+	if (gap < 2)
+		gap = gap > 1 || run_ns < LONG_EXECUTION_NS ? 2 : 1;
+	history_of(slot)->gap = (float) Min(gap, MAX_GAP);
+}
+
+static PlanKey
+drawn_key(const ExecutionDraw *drawn)
+{
+	return (PlanKey)
+	{
+		MyDatabaseId, drawn->userid, drawn->queryid, drawn->planid
+	};
+}
+
+static void
+finished(TimedExecution *execution)
+{
+	PlanEstimate *plan = execution->run.plan;
+	const ExecutionDraw *drawn = &execution->drawn;
+	PlanKey		key = drawn_key(drawn);
+	DrawSlot   *slot = find_slot(drawn->class);
+	DrawHistory *history;
+	double		run_ns = plan != NULL ? plan->run_ns : execution->run_ns;
+	double		cost_ns;
+
+	if (slot == NULL)
+		slot = look_up(drawn->class, execution->desc);
+	history = history_of(slot);
+	if (plan != NULL)
+		plan_store_add(execution->run.observation, &key, plan, drawn->weight, drawn->is_long);
+	else if (drawn->is_long)
+		plan_store_add_long(&key, run_ns, 0);
+	else
+		plan_store_add_whole(&key, false, drawn->weight, run_ns);
+
+	cost_ns = AFTER_EFFECT *
+		(drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	for (int i = 0; plan != NULL && i < plan->nnodes; i++)
+		cost_ns += plan->nodes[i].calls * CALL_NS;
+	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
+		spent_ns += cost_ns;
+	remember(&history->run, run_ns);
+	remember(drawn->nodes ? &history->nodes_cost : &history->whole_cost, cost_ns);
+	choose_gap(slot);
+	share_gap(slot->key, history->gap);
+	draw_next(slot);
+}
+
+static void
+failed(TimedExecution *execution)
+{
+	PlanKey		key = drawn_key(&execution->drawn);
+	DrawSlot   *slot = find_slot(execution->drawn.class);
+
+	/* a class that always fails must not be timed each time */
+	if (slot != NULL && history_of(slot)->gap < NEW_GAP)
+	{
+		spent_ns += AFTER_EFFECT * execution->attach_ns;
+		history_of(slot)->gap = NEW_GAP;
+		draw_next(slot);
+	}
+	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
+}
+
+static double
+lead_ns(const QueryDesc *desc)
+{
+	const DrawSlot *slot = find_slot(class_key(desc));
+
+	return slot == NULL ? 0 : (double) history_of(slot)->lead.mean;
+}
+
+static bool
+was_long(const QueryDesc *desc, const CountedStart *start)
+{
+	return long_execution_was(start, lead_ns(desc));
+}
+
+static bool
+ran_long(const QueryDesc *desc, const CountedStart *start)
+{
+	return long_execution_ran(desc, start, lead_ns(desc));
+}
+
+/* Rare long executions make the mean duration longer, so more executions are drawn. */
+static void
+finished_long(const QueryDesc *desc, const LongExecution *taken)
+{
+	double		ns = long_execution_add(desc, taken);
+	DrawSlot   *slot = find_slot(class_key(desc));
+
+	if (slot != NULL)
+		history_of(slot)->long_ns += ns;
+}
+
+static const ExecutionSampler sampler = {
+	.passes = passes, .is_own = is_own, .draw = draw, .finished = finished, .failed = failed,
+	.was_long = was_long, .ran_long = ran_long,
+	.take_long = long_execution_take, .finished_long = finished_long
+};
+
+void
+plan_draw_start(void)
+{
+	/* the setting may have been assigned before shared memory existed */
+	execution_sampler = track ? &sampler : NULL;
+}
+
+static void
+assign_track(bool newval, void *extra)
+{
+	(void) extra;
+	if (newval)
+	{
+		EnableQueryId();
+		executor_hooks_take();
+	}
+	execution_sampler = newval && shared_gaps_ready() ? &sampler : NULL;
+}
+
+void
+plan_draw_init(void)
+{
+	DefineCustomBoolVariable("clocktiming.track",
+							 gettext_noop("Collects statistics of plans and their nodes from all long executions and a random sample of the others."),
+							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
+							 &track, false,
+							 PGC_SUSET, 0, NULL, assign_track, NULL);
+	DefineCustomRealVariable("clocktiming.max_overhead",
+							 gettext_noop("Maximum overhead of the statistics of plans, in percent of the elapsed time."),
+							 gettext_noop("If timing every execution would add more, a random sample is timed. If counting a statement's rows would add more, clock_running does not show it from its start."),
+							 &max_overhead_percent, 1, 0.01, 100,
+							 PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("clocktiming.track_everything",
+							 "For tests: times every execution, regardless of the overhead.",
+							 NULL,
+							 &track_everything, false,
+							 PGC_SUSET,
+							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
+}

@@ -1,0 +1,458 @@
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "core/stats.h"
+#include "plan/explain/explain_output.h"
+#include "plan/explain/observation.h"
+#include "plan/stats/plan_store.h"
+#include "plan/stats/store_entries.h"
+
+bool
+plan_store_ready(void)
+{
+	return plan_store != NULL && plan_store_hash != NULL;
+}
+
+uint64
+plan_store_planid(const PlannedStmt *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	if (plan->planId != 0)
+		return (uint64) plan->planId;
+#endif
+	return plan_tree_hash(plan);
+}
+
+PlanKey
+plan_store_key(const QueryDesc *desc)
+{
+	uint64		planid = plan_store_planid(desc->plannedstmt);
+	uint64		queryid = (uint64) desc->plannedstmt->queryId;
+
+	/* before 18, DECLARE CURSOR and CREATE TABLE AS have no query id */
+	return (PlanKey)
+	{
+		MyDatabaseId, GetUserId(), queryid != 0 ? queryid : planid, planid
+	};
+}
+
+/*
+ * A factor corrects nodes' times for the slowdown by timing.  It is 1 if fewer than FEWEST_WHOLE
+ * executions were timed as a whole (without timing their nodes), and at least LEAST_FACTOR.
+ */
+#define FEWEST_WHOLE	5
+#define LEAST_FACTOR	0.25
+
+typedef struct Execution
+{
+	const Observation *observation; /* NULL: only timed as a whole, or failed */
+	const PlanEstimate *estimate;	/* its result; or NULL */
+	const PlanTree *tree;		/* NULL if "estimate" is NULL */
+	const int  *places;			/* places of its nodes in "observation" */
+	bool		failed;
+	bool		is_long;
+	double		ns;				/* duration; 0 if it failed */
+	double		variance;		/* of the error of "ns" */
+	double		weight;
+	int64		counted;		/* > 0: only counts so many executions */
+	TimestampTz now;
+} Execution;
+
+/* Node of a new plan.  Prepared before locking, because preparing it allocates memory. */
+typedef struct NewNode
+{
+	int			place;
+	int			depth;
+	int			parent;			/* index of the parent; -1: none */
+	char		type[NODE_TYPE_LENGTH];
+	NameData	relation;
+	NameData	index;
+} NewNode;
+
+/* Returns the factor by which the planner misestimated the rows per loop, at least 1. */
+static double
+rows_factor(double actual, double estimated)
+{
+	actual = Max(actual, 1);
+
+	estimated = Max(estimated, 1);
+	return Max(actual / estimated, estimated / actual);
+}
+
+static double
+variance_of(double margin)
+{
+	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
+}
+
+/*
+ * Returns the factor that removes the slowdown by timing from nodes' times.  It is the mean time of
+ * executions timed as a whole, divided by that of executions with timed nodes.
+ */
+static double
+plain_factor(const PlanEntry *entry)
+{
+	double		plain = weighted_mean(&entry->whole);
+	double		timed = weighted_mean(&entry->with_nodes);
+
+	if (entry->whole.n < FEWEST_WHOLE || !(timed > 0))
+		return 1;
+	return Min(Max(plain / timed, LEAST_FACTOR), 1);
+}
+
+/* Adds a node's times, multiplied by plain_factor().  "node" is NULL if the node was pruned. */
+static void
+add_times(NodeSlot *slot, const PlanEstimate *plan, const NodeEstimate *node, double w,
+		  double factor)
+{
+	if (node == NULL || (node->loops <= 0 && !(node->times.self_ns > 0)))
+	{
+		weighted_add(&slot->total, w, 0, 0);
+		weighted_add(&slot->self, w, 0, 0);
+		node_parts_add(&slot->parts, plan, NULL, w, factor);
+		return;
+	}
+	if (!isfinite(node->times.total_ns) || !isfinite(node->times.self_ns))
+		return;
+	weighted_add(&slot->total, w, factor * node->times.total_ns,
+				 variance_of(factor * node->total_margin_ns));
+	weighted_add(&slot->self, w, factor * node->times.self_ns,
+				 variance_of(factor * node->self_margin_ns));
+	node_parts_add(&slot->parts, plan, node, w, factor);
+	slot->share_ns += w * factor * node->times.self_ns;
+	slot->calls += w * node->calls;
+}
+
+/* Adds the time outside of the nodes, and the sums of all nodes and of that time. */
+static void
+add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, double factor)
+{
+	for (int i = -1; i < plan->nnodes; i++)
+	{
+		const NodeEstimate *node = i < 0 ? &plan->outside : &plan->nodes[i];
+
+		if (!isfinite(node->times.self_ns))
+			continue;
+		entry->cpu_ns += w * factor * node->times.cpu_ns;
+		entry->wait_ns += w * factor * node->times.wait_ns;
+		entry->cpu_wait_ns += w * factor * node->times.cpu_wait_ns;
+		for (int k = 0; k < node->nwaits; k++)
+			wait_set_add(&entry->waits, node->waits[k].event, w * factor * node->waits[k].ns);
+	}
+	/* the sum was measured, not sampled */
+	weighted_add(&entry->all, w, factor * plan->share_ns, 0);
+	weighted_add(&entry->outside, w, factor * plan->outside.times.self_ns,
+				 variance_of(factor * plan->outside.self_margin_ns));
+	node_parts_add(&entry->outside_parts, plan, &plan->outside, w, factor);
+	entry->outside_share_ns += w * factor * plan->outside.times.self_ns;
+	entry->share_ns += w * factor * plan->share_ns;
+}
+
+/*
+ * Returns the place of a node of the plan in an observation, or -1.  The nodes of both are in the
+ * same order, but for subplans, and an observation lacks pruned nodes.
+ */
+static int
+place_of(const Observation *o, const Plan *plan)
+{
+	for (int i = 0; i < o->nnodes; i++)
+	{
+		if (o->nodes[i].probed.node->plan == plan)
+			return i;
+	}
+	return -1;
+}
+
+static void
+add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execution, double plain)
+{
+	double		w = execution->weight;
+	const NodeEstimate *node;
+	double		factor;
+
+	/* another extension may set the same planId for different plans */
+	if (slot->tag != (int32) nodeTag(plan))
+		return;
+	slot->w += w;
+	slot->estimated_rows += w * plan->plan_rows;
+	node = place >= 0 ? &execution->estimate->nodes[place] : NULL;
+	add_times(slot, execution->estimate, node, w, plain);
+	if (node == NULL || node->loops <= 0)
+		return;
+	slot->rows += w * node->rows;
+	slot->loops += w * node->loops;
+	slot->begun += w;
+	factor = rows_factor(node->rows / node->loops, plan->plan_rows);
+	slot->log_factor += w * log(factor);
+	slot->worst_factor = Max(slot->worst_factor, factor);
+}
+
+/* Adds the duration of a drawn execution, or of a long one, to the sums that it belongs to. */
+static void
+add_duration(PlanEntry *entry, const Execution *execution)
+{
+	double		ns = isfinite(execution->ns) ? Max(execution->ns, 0) : 0;
+	double		weight = execution->is_long ? 1 : execution->weight;
+
+	entry->value += weight * ns;
+	if (execution->is_long)
+		weighted_add(&entry->longer, 1, ns, execution->variance);
+	else if (execution->failed)
+		weighted_add(&entry->failed, weight, ns, 0);
+	else
+	{
+		if (execution->estimate != NULL)
+			weighted_add(&entry->with_nodes, weight, ns, 0);
+		if (execution->estimate == NULL || weight <= 1)
+			weighted_add(&entry->whole, weight, ns, 0);
+	}
+}
+
+static void
+add_to_entry(PlanEntry *entry, const Execution *execution)
+{
+	double		plain;
+	int			i = 0;
+
+	if (entry->first_seen == 0)
+		entry->first_seen = execution->now;
+	entry->last_seen = Max(entry->last_seen, execution->now);
+	entry->executions += execution->counted;
+	if (execution->counted > 0)
+		return;
+	add_duration(entry, execution);
+	if (execution->tree == NULL || entry->nslots == 0)
+		return;
+
+	/*
+	 * The same factor for all times, so that shares add up to 100 %. Timing
+	 * the nodes slows down long executions by next to nothing.
+	 */
+	plain = execution->is_long ? 1 : plain_factor(entry);
+	add_plan_times(entry, execution->estimate, execution->weight, plain);
+	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
+		 slot = plan_store->slots[slot].next)
+	{
+		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i].plan, execution->places[i],
+					execution, plain);
+		i++;
+	}
+}
+
+/*
+ * Adds an execution to its entry.  Returns false if there is no entry, or if the nodes were timed
+ * but the entry has no slots for nodes.
+ */
+static bool
+add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
+{
+	PlanEntry  *entry;
+	bool		added = false;
+
+	LWLockAcquire(store_lock(), LW_SHARED);
+	entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+	if (entry != NULL && (entry->nnodes > 0 || execution->estimate == NULL))
+	{
+		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
+		add_to_entry(entry, execution);
+		LWLockRelease(partition_lock(hash));
+		added = true;
+	}
+	LWLockRelease(store_lock());
+	return added;
+}
+
+/* Returns the index of the node that executed an expression's subplan; -1: unknown. */
+static int
+subplan_parent(const Execution *execution, int i)
+{
+	int			place = execution->places[i];
+	int			parent = place < 0 ? -1 : execution->observation->nodes[place].parent;
+
+	/* the parent comes before the subplan in the tree */
+	for (int k = 0; k < i && parent >= 0; k++)
+	{
+		if (execution->places[k] == parent)
+			return k;
+	}
+	return -1;
+}
+
+/*
+ * Assigns the next places to a node and the nodes below it.  As in EXPLAIN's output, subplans of
+ * expressions follow the node's inputs.  The tree lists these subplans in reverse order.
+ */
+static void
+put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
+{
+	nodes[i].place = (*place)++;
+	nodes[i].depth = depth;
+	for (int k = i + 1; k < tree->nkept; k++)
+	{
+		if (nodes[k].parent == i && !tree->nodes[k].is_subplan)
+			put_at_place(tree, nodes, k, depth + 1, place);
+	}
+	for (int k = tree->nkept - 1; k > i; k--)
+	{
+		if (nodes[k].parent == i && tree->nodes[k].is_subplan)
+			put_at_place(tree, nodes, k, depth + 1, place);
+	}
+}
+
+static void
+copy_name(NameData *name, const char *from)
+{
+	memset(name, 0, sizeof(NameData));
+	if (from != NULL)
+		namestrcpy(name, from);
+}
+
+static NewNode *
+new_nodes(const Execution *execution, const List *rtable)
+{
+	const PlanTree *tree = execution->tree;
+	NewNode    *nodes = palloc0(sizeof(NewNode) * tree->nkept);
+	int			place = 0;
+
+	for (int i = 0; i < tree->nkept; i++)
+	{
+		const Plan *plan = tree->nodes[i].plan;
+		Oid			relation = explain_relation(plan, rtable);
+		Oid			index = plan_node_index(plan);
+
+		plan_node_type(plan, nodes[i].type);
+		copy_name(&nodes[i].relation, OidIsValid(relation) ? get_rel_name(relation) : NULL);
+		copy_name(&nodes[i].index, OidIsValid(index) ? get_rel_name(index) : NULL);
+		nodes[i].place = -1;
+		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) :
+			tree->nodes[i].parent;
+	}
+	put_at_place(tree, nodes, 0, 0, &place);
+
+	/* a subplan whose parent was pruned is shown below the root */
+	for (int i = tree->nkept - 1; i > 0; i--)
+	{
+		if (nodes[i].parent < 0)
+			put_at_place(tree, nodes, i, 1, &place);
+	}
+	return nodes;
+}
+
+static void
+fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
+{
+	int			i = 0;
+
+	for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+	{
+		NodeSlot   *to = &plan_store->slots[slot];
+		const NewNode *from = &nodes[i];
+
+		to->tag = nodeTag(tree->nodes[i++].plan);
+		to->place = from->place;
+		to->depth = from->depth;
+		memcpy(to->type, from->type, NODE_TYPE_LENGTH);
+		to->relation = from->relation;
+		to->index = from->index;
+	}
+}
+
+/* Finds or creates an entry; NULL: the store is full.  Caller holds store_lock() exclusively. */
+static PlanEntry *
+find_or_make(const PlanKey *key, uint32 hash, int nslots)
+{
+	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+
+	/* searches again, because store_evict() may evict this entry */
+	if (entry == NULL || (entry->nnodes == 0 && plan_store->nfree < nslots))
+	{
+		store_evict(nslots);
+		entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+	}
+	return entry != NULL ? entry : store_new_entry(key);
+}
+
+static void
+add(const PlanKey *key, const Execution *execution, const List *rtable)
+{
+	uint32		hash = get_hash_value(plan_store_hash, key);
+	const PlanTree *tree = execution->tree;
+	NewNode    *nodes;
+	PlanEntry  *entry;
+
+	if (add_to_found(key, hash, execution))
+		return;
+	nodes = tree == NULL ? NULL : new_nodes(execution, rtable);
+	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
+	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
+	/* allocates slots for the entry's first execution with timed nodes */
+	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
+		store_allocate_slots(entry, tree->nkept))
+	{
+		entry->nnodes = tree->n;
+		entry->encoding = GetDatabaseEncoding();
+		fill_slots(entry, tree, nodes);
+	}
+	if (entry != NULL)
+		add_to_entry(entry, execution);
+	LWLockRelease(store_lock());
+	if (nodes != NULL)
+		pfree(nodes);
+}
+
+void
+plan_store_add(const Observation *observation, const PlanKey *key, const PlanEstimate *estimate,
+			   double weight, bool is_long)
+{
+	const PlannedStmt *plan = observation->desc->plannedstmt;
+	PlanTree	tree;
+	int			places[PLAN_TREE_MAX];
+	Execution	execution = {
+		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
+		.ns = estimate->run_ns, .weight = weight, .is_long = is_long, .now = GetCurrentTimestamp()
+	};
+
+	if (!plan_store_ready() || estimate->nnodes == 0)
+		return;
+	plan_tree(plan, &tree);
+	for (int i = 0; i < tree.nkept; i++)
+		places[i] = place_of(observation, tree.nodes[i].plan);
+	if (tree.n > 0)
+		add(key, &execution, plan->rtable);
+}
+
+void
+plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
+{
+	Execution	execution =
+	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready())
+		add(key, &execution, NIL);
+}
+
+void
+plan_store_add_long(const PlanKey *key, double ns, double variance)
+{
+	Execution	execution =
+	{.is_long = true, .ns = ns, .variance = variance, .weight = 1, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready())
+		add(key, &execution, NIL);
+}
+
+void
+plan_store_count(const PlanKey *key, int64 executions)
+{
+	Execution	execution = {.counted = executions, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready())
+		add(key, &execution, NIL);
+}

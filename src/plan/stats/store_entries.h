@@ -1,0 +1,146 @@
+/*
+ * Shared memory of the statistics of plans: a hash table with an entry per plan, and a pool of
+ * slots, one per plan node, which are linked by index.  All of it is allocated when the server
+ * starts.
+ *
+ * To create, remove or save entries, hold store_lock() exclusively.  To find an entry and add to
+ * it, hold store_lock() shared, and exclusively one of STORE_PARTITIONS other locks, which
+ * partition_lock() chooses by the entry's hash.  A writer allocates nothing and raises no error
+ * while it holds a lock.
+ */
+#ifndef CLOCKTIMING_STORE_ENTRIES_H
+#define CLOCKTIMING_STORE_ENTRIES_H
+
+#include "datatype/timestamp.h"
+#include "storage/lwlock.h"
+#include "utils/hsearch.h"
+
+#include "plan/estimate/weighted_sums.h"
+#include "plan/stats/node_parts.h"
+#include "plan/stats/plan_tree.h"
+
+#define STORE_PARTITIONS	16
+
+#define NO_SLOT				(-1)
+
+/*
+ * Statistics of a plan node.  Sums are over executions, each multiplied by its weight, which is 1 /
+ * the probability that it was timed.
+ */
+typedef struct NodeSlot
+{
+	int32		next;			/* next slot of the plan, or NO_SLOT */
+	int32		tag;			/* NodeTag of the plan node */
+	int16		place;			/* position in EXPLAIN's output, from 0 */
+	int16		depth;
+	char		type[NODE_TYPE_LENGTH];
+	NameData	relation;		/* empty: none */
+	NameData	index;			/* empty: none */
+	WeightedSums total;			/* ns, sum over processes */
+	WeightedSums self;			/* ns, without children */
+	double		share_ns;		/* ns, weighted sum of self times */
+	double		w;				/* sum of weights, also if the node was pruned */
+	double		estimated_rows; /* planner's rows per loop */
+	double		rows;			/* rows in processes that timed the node */
+	double		loops;
+	double		calls;
+	double		begun;			/* sum of weights of runs that executed it */
+	double		log_factor;		/* sum of logarithms of row misestimates */
+	double		worst_factor;	/* largest row misestimate, a ratio; 0: none */
+	NodeParts	parts;			/* of the self times */
+} NodeSlot;
+
+typedef struct PlanEntry
+{
+	PlanKey		key;			/* must be the first member */
+	int32		first_node;		/* first slot; NO_SLOT: nodes never timed */
+	int32		nslots;
+	int32		nnodes;			/* number of nodes of the plan */
+	int32		encoding;		/* encoding of names */
+	TimestampTz first_seen;
+	TimestampTz last_seen;
+	double		executions;		/* number of all executions, also failed ones */
+	WeightedSums longer;		/* ns; long executions (plan_draw.c), weight 1 */
+
+	/* the other executions */
+	WeightedSums whole;			/* ns; timed as a whole, or with weight 1 */
+	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
+	WeightedSums failed;		/* failed executions, as if they took 0 ns */
+	double		share_ns;		/* ns; weighted sum of the self times of all
+								 * nodes and of the time outside of them */
+	double		value;			/* total time, reduced at each eviction */
+	WeightedSums all;			/* ns; self times of all nodes, and the time
+								 * outside of them */
+	double		cpu_ns;			/* these three: weighted sums of the parts of
+								 * "all", and of the time waiting for a CPU */
+	double		wait_ns;
+	double		cpu_wait_ns;
+	WaitSet		waits;
+	WeightedSums outside;		/* ns; time outside of the nodes */
+	double		outside_share_ns;	/* ns, weighted sum */
+	NodeParts	outside_parts;
+} PlanEntry;
+
+typedef struct EvictionCandidate
+{
+	double		value;
+	PlanEntry  *entry;
+} EvictionCandidate;
+
+typedef struct PlanStore
+{
+	LWLockPadded *locks;		/* store_lock(), then the other locks */
+	int32		max_plans;
+	int32		nslots;
+	int32		nfree;			/* number of free slots */
+	int32		first_free;		/* first one in the list of free slots */
+	int64		evicted;		/* plans evicted since the last reset */
+	TimestampTz reset_at;
+	NodeSlot   *slots;
+	EvictionCandidate *candidates;	/* max_plans elements */
+} PlanStore;
+
+/* NULL unless clocktiming is in shared_preload_libraries. */
+extern PlanStore *plan_store;
+extern HTAB *plan_store_hash;
+
+static inline LWLock *
+store_lock(void)
+{
+	return &plan_store->locks[0].lock;
+}
+
+static inline LWLock *
+partition_lock(uint32 hash)
+{
+	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
+}
+
+/*
+ * Returns the drawn durations that represent the executions which are not long: those without timed
+ * nodes; if there are none, those with timed nodes.
+ */
+static inline const WeightedSums *
+plan_drawn(const PlanEntry *entry)
+{
+	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
+}
+
+/* The caller of the following functions must hold store_lock() exclusively. */
+
+/* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
+extern void store_evict(int nslots);
+
+/* Creates an entry without nodes; returns NULL if the hash table is full or has this key. */
+extern PlanEntry *store_new_entry(const PlanKey *key);
+
+/* Allocates nslots zeroed slots for an entry without nodes; returns false if fewer are free. */
+extern bool store_allocate_slots(PlanEntry *entry, int nslots);
+extern void store_free_slot(int32 slot);
+
+extern void store_remove(PlanEntry *entry);
+
+/* Sorts the entries into plan_store->candidates, least valuable first; returns their number. */
+extern int	store_sort_by_value(void);
+
+#endif							/* CLOCKTIMING_STORE_ENTRIES_H */

@@ -1,0 +1,59 @@
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/resowner.h"
+
+#include "server/subtransaction.h"
+
+static ErrorData *
+run(void (*work) (void *arg), void *arg, bool keep)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		work(arg);
+		if (keep)
+			ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (!keep || error != NULL)
+		RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return error;
+}
+
+char *
+subtransaction_attempt(void (*work) (void *arg), void *arg)
+{
+	ErrorData  *error = run(work, arg, true);
+
+	if (error == NULL)
+		return NULL;
+	/* the work did not cause these errors */
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
+		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)
+		ReThrowError(error);
+	return error->message;
+}
+
+void
+subtransaction_undone(void (*work) (void *arg), void *arg)
+{
+	ErrorData  *error = run(work, arg, false);
+
+	if (error != NULL)
+		ReThrowError(error);
+}
