@@ -402,6 +402,48 @@ append_node(StringInfo output, const TimedPlan *timed, int place, ExplainFormat 
 	pfree(es);
 }
 
+/* Returns the start of the line of text whose line feed is at text[end - 1]. */
+static int
+line_start(const char *text, int end)
+{
+	end--;
+	while (end > 0 && text[end - 1] != '\n')
+		end--;
+	return end;
+}
+
+/*
+ * Appends the line that ends an array in JSON.  PostgreSQL 15 to 19 print MERGE's numbers of rows
+ * within the array of several target tables, which is invalid JSON.  Moves these numbers behind the
+ * array.
+ */
+static void
+append_end_of_array(StringInfo output, const char *line)
+{
+	int			length = (int) strcspn(line, ",");
+	int			end = output->len;
+	char	   *counts;
+
+	while (end > 0)
+	{
+		const char *last = output->data + line_start(output->data, end);
+
+		if (!starts_with(last + strspn(last, " "), "\"Tuples "))
+			break;
+		end = (int) (last - output->data);
+	}
+	if (end == output->len || end < 2)
+	{
+		appendStringInfo(output, "%s\n", line);
+		return;
+	}
+	counts = pnstrdup(output->data + end, output->len - end - 1);
+	output->len = end - 2;		/* without the comma and line feed before the
+								 * counts */
+	appendStringInfo(output, "\n%.*s,\n%s%s\n", length, line, counts, line + length);
+	pfree(counts);
+}
+
 /*
  * Replaces each marker by the lines of its node.  In text, the line with the marker is replaced.
  * In JSON, all WAL keys are removed with their commas; VERBOSE prints such keys for each worker,
@@ -422,7 +464,9 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 		bool		of_wal = id >= 0 ||
 			(format == EXPLAIN_FORMAT_JSON && starts_with(line + indent, "\"WAL Records\": "));
 
-		if (!of_wal)
+		if (!of_wal && format == EXPLAIN_FORMAT_JSON && line[indent] == ']')
+			append_end_of_array(&result, line);
+		else if (!of_wal)
 			appendStringInfo(&result, "%s\n", line);
 		else if (format == EXPLAIN_FORMAT_TEXT)
 			append_node(&result, timed, id, format, indent / 2);
