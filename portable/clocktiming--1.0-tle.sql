@@ -1256,6 +1256,7 @@ CREATE FUNCTION @extschema@.internal_clock_execute(
     statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $body$
 DECLARE
     as_cursor constant boolean := how = 'as a cursor';
@@ -1328,6 +1329,11 @@ BEGIN
     END IF;
     ms := extract(epoch FROM stopped - started) * 1000;
     output := array_to_string(lines, chr(10));
+    IF strpos(how, 'FORMAT JSON') > 0 THEN
+        -- PostgreSQL 15 to 19 print MERGE's numbers of rows within the array of the target tables,
+        -- which is invalid JSON. Moves these numbers behind the array.
+        output := regexp_replace(output, '((?:,\n *"Tuples [^\n,]*)+)(\n *\])', '\2\1', 'g');
+    END IF;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
@@ -1365,11 +1371,16 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
+    explained jsonb;
     writes boolean;
 BEGIN
-    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ',
-        allow_writes, path)).output::jsonb -> 0 -> 'Plan';
-    IF plan IS NULL THEN
+    explained := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ',
+        allow_writes, path)).output;
+    plan := explained -> 0 -> 'Plan';
+    IF jsonb_array_length(explained) <> 1 THEN
+        RAISE EXCEPTION 'cannot measure a statement that rules turn into % statements',
+            jsonb_array_length(explained) USING ERRCODE = '0A000';
+    ELSIF plan IS NULL THEN
         RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
     END IF;
     SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows')

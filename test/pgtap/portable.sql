@@ -391,6 +391,44 @@ SELECT is((SELECT count(*)::int FROM portable.clock_explain('DELETE FROM named',
 SELECT is((SELECT count(*)::int FROM public.named), 1,
     'clock_explain: a statement that writes is undone');
 
+-- Rules turn a statement into several ones, or into none.
+CREATE TABLE public.ruled (i int);
+CREATE RULE logged AS ON INSERT TO public.ruled WHERE NEW.i = 1 DO ALSO INSERT INTO public.named
+    SELECT 1, 1 FROM generate_series(1, 1000);
+CREATE RULE kept AS ON DELETE TO public.ruled DO INSTEAD NOTHING;
+CREATE RULE halved AS ON UPDATE TO public.ruled WHERE NEW.i = 1 DO INSTEAD DELETE FROM public.named;
+CREATE RULE told AS ON INSERT TO public.ruled DO ALSO NOTIFY ruled;
+SELECT throws_ok(format('SELECT * FROM portable.%s(%L, allow_writes => true)', f, s.statement),
+                 '0A000', format('cannot measure a statement that rules turn into %s statements',
+                                 s.n), f || ': ' || s.statement)
+FROM (VALUES ('INSERT INTO ruled VALUES (1)', 3), ('DELETE FROM ruled', 0),
+             ('UPDATE ruled SET i = 2', 2)) AS s(statement, n),
+     unnest('{clock_explain,clock_explain_text,clock_explain_json,clock_query_overhead}'::text[])
+         AS f;
+-- MERGE into several tables. PostgreSQL 15 to 19 print its numbers of rows within the array of the
+-- tables, which is invalid JSON.
+SELECT current_setting('server_version_num')::int >= 150000 AS has_merge \gset
+\if :has_merge
+CREATE TABLE public.merged (i int) PARTITION BY RANGE (i);
+CREATE TABLE public.merged_1 PARTITION OF public.merged FOR VALUES FROM (0) TO (100);
+CREATE TABLE public.merged_2 PARTITION OF public.merged FOR VALUES FROM (100) TO (200);
+INSERT INTO public.merged SELECT generate_series(0, 199);
+CREATE TEMP TABLE merge AS SELECT 'MERGE INTO merged USING generate_series(70, 129) AS s(i) '
+    'ON merged.i = s.i WHEN MATCHED AND s.i < 100 THEN DELETE WHEN MATCHED THEN DO NOTHING'::text
+    AS statement;
+SELECT is((SELECT node_type FROM portable.clock_explain(statement, allow_writes => true)
+           WHERE node = 1), 'ModifyTable', 'clock_explain: MERGE into two partitions') FROM merge;
+SELECT is(ARRAY[plan ->> 'Tuples Deleted', plan ->> 'Tuples Skipped',
+                jsonb_array_length(plan -> 'Target Tables')::text], '{30,30,2}',
+          'clock_explain_json: MERGE into two partitions')
+FROM merge,
+     LATERAL (SELECT portable.clock_explain_json(statement, allow_writes => true)::text::jsonb
+                         -> 0 -> 'Plan' AS plan) AS p;
+SELECT lives_ok(format('SELECT * FROM portable.clock_query_overhead(%L, 0.1, true)', statement),
+                'clock_query_overhead: MERGE into two partitions') FROM merge;
+DROP TABLE merge;
+\endif
+
 --
 -- Verdicts
 --
