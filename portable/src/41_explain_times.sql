@@ -65,6 +65,8 @@ DECLARE
     scale_deviation double precision;
     note text;
     pattern text;
+    candidates integer[];
+    candidate integer;
     margin double precision;
     self_margin double precision;
     nodes jsonb := '[]';
@@ -121,23 +123,45 @@ BEGIN
         FROM jsonb_array_elements(timed) AS r
         ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
+    parent := shown_parent;
     FOR i IN 1..n LOOP
         -- The time of a CTE is part of that of the slowest of its scans. The time of an InitPlan is
-        -- part of that of the deepest node that uses its value.
-        parent[i] := shown_parent[i];
-        IF item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN
-            parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE type[j] = 'CTE Scan'
-                    AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
-                ORDER BY total[j] DESC LIMIT 1), shown_parent[i]);
-        ELSIF item[i] ->> 'Subplan Name' LIKE 'InitPlan %' THEN
+        -- part of that of the deepest node that uses its value. But if this node is below a Gather,
+        -- the Gather gets the value before it starts the workers. The users are below the node to
+        -- which the CTE or InitPlan belongs. A node below the CTE itself is a scan of another CTE
+        -- with the same name.
+        candidates := NULL;
+        IF item[i] ->> 'Subplan Name' ~ '^(CTE|InitPlan) ' THEN
             pattern := coalesce(
-                '\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M',
+                '\$(?:' || (SELECT string_agg(m[1], '|') FROM regexp_matches(
+                    item[i] ->> 'Subplan Name', '\$([0-9]+)', 'g') AS m) || ')\M',
                 (item[i] ->> 'Subplan Name') || '\)');
-            parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
-                WHERE (item[j] - 'Subplan Name')::text ~ pattern
-                ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
+            candidates := ARRAY(SELECT j FROM generate_series(shown_parent[i], n) AS j
+                WHERE CASE WHEN item[i] ->> 'Subplan Name' LIKE 'CTE %'
+                           THEN type[j] = 'CTE Scan'
+                                AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
+                           ELSE (item[j] - 'Subplan Name')::text ~ pattern END
+                    AND NOT EXISTS (SELECT FROM generate_series(shown_parent[i] + 1, j) AS other
+                                    WHERE depth[other] <= depth[shown_parent[i]])
+                ORDER BY CASE WHEN item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN total[j]
+                              ELSE depth[j] END DESC);
         END IF;
+        FOREACH candidate IN ARRAY coalesce(candidates, '{}') LOOP
+            k := candidate;
+            WHILE k <> i LOOP
+                k := parent[k];
+            END LOOP;
+            CONTINUE WHEN k = i;
+            parent[i] := candidate;
+            k := candidate;
+            WHILE k > shown_parent[i] LOOP
+                k := shown_parent[k];
+                IF type[k] LIKE 'Gather%' AND k >= shown_parent[i] THEN
+                    parent[i] := k;
+                END IF;
+            END LOOP;
+            EXIT;
+        END LOOP;
         -- number of processes below a Gather, assuming that each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0
@@ -350,10 +374,19 @@ BEGIN
                  ELSE 0 END,
             'total_ms', total[i], 'total_margin_ms', margin,
             'self_ms', self, 'self_margin_ms', self_margin,
-            'share_percent', 100 * self / nullif(whole, 0),
-            'share_margin_percent', 100 * self_margin / nullif(whole, 0),
             'removed_ms', shown[i] - total[i], 'note', note));
     END LOOP;
+    -- In a parallel plan, the sum of all self times differs from the query's time, because they are
+    -- means over processes.
+    SELECT jsonb_agg(node || jsonb_build_object(
+               'share_percent', (node ->> 'self_ms')::double precision * scale_to_percent,
+               'share_margin_percent',
+               (node ->> 'self_margin_ms')::double precision * scale_to_percent) ORDER BY i)
+    INTO nodes
+    FROM (SELECT node, i,
+                 100 / nullif(sum((node ->> 'self_ms')::double precision) OVER (), 0)
+                     AS scale_to_percent
+          FROM jsonb_array_elements(nodes) WITH ORDINALITY AS u(node, i)) AS s;
     RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
         'estimate_ms', shown[1], 'runs', cardinality(plain),
         'removed_ms', inside * calls[1] + each * below[1],

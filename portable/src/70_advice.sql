@@ -19,6 +19,16 @@ COMMENT ON FUNCTION @extschema@.internal_clock_timing_by(text, double precision)
     'internal: returns the cost of timing per call of a plan node, in nanoseconds, with a setting '
     'of timing_clock_source';
 
+-- Returns a duration with its margin, as text; null if the duration is unknown.
+CREATE FUNCTION @extschema@.internal_clock_figure(what text, ns numeric, margin_ns numeric)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT round(ns, 1) || ' ns' || what
+        || ', margin ' || coalesce(round(margin_ns, 1) || ' ns', 'unknown')
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_figure(text, numeric, numeric) IS
+    'internal: returns a duration in nanoseconds with its margin, as text';
+
 CREATE FUNCTION @extschema@.clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
@@ -50,11 +60,13 @@ BEGIN
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
-    figures := format('a reading of the system clock takes %s ns, margin %s ns',
-                      round((facts ->> 'cost_ns')::numeric, 1),
-                      round((facts ->> 'cost_margin_ns')::numeric, 1))
-        || coalesce(format('; timing adds %s ns to a call of a plan node, margin %s ns', timing_ns,
-                           round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
+    figures := coalesce(nullif(concat_ws('; ',
+        'a reading of the system clock takes ' || @extschema@.internal_clock_figure(
+            '', (facts ->> 'cost_ns')::numeric, (facts ->> 'cost_margin_ns')::numeric),
+        'timing adds ' || @extschema@.internal_clock_figure(
+            ' to a call of a plan node', timing_ns,
+            (facts -> 'calls' ->> 'timing_margin_ns')::numeric)), ''),
+        'the time was too short to measure it');
 
     FOR c IN
         SELECT k.* FROM @extschema@.internal_clock_criteria(facts) AS k
@@ -148,10 +160,13 @@ BEGIN
                                   'call of a plan node; ',
                                   source, coalesce(timing_ns::text, 'an unknown number of'))
                     || CASE WHEN by_system.problem IS NULL
-                            THEN format('with system %s, with tsc %s', by_system.timing_ns,
-                                        coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
-                            ELSE format('this role may not set it; a reading of the system clock '
-                                        'takes %s ns', round((facts ->> 'cost_ns')::numeric, 1))
+                            THEN format('with system %s, with tsc %s',
+                                        coalesce(by_system.timing_ns::text, 'unknown'),
+                                        coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text,
+                                                 'unknown'))
+                            ELSE concat_ws('; ', 'this role may not set it',
+                                           'a reading of the system clock takes '
+                                           || round((facts ->> 'cost_ns')::numeric, 1) || ' ns')
                        END;
                 IF by_tsc AND timing_ns > 1.1 * by_system.timing_ns THEN
                     severity := 'notice';

@@ -344,6 +344,31 @@ SELECT ok(min(s) >= 0 AND max(s) < 100, format('processes wait for a part of the
 FROM generate_series(1, 10) AS n, portable.internal_clock_wait_percent(2 + 0 * n, 0.1) AS s;
 SELECT is(portable.internal_clock_wait_percent(1000, 0.1), NULL,
           'the waits of 1000 processes are unknown');
+-- An InitPlan that only the workers' part of the plan uses. The Gather waits for its value.
+CREATE TABLE public.scanned AS SELECT i FROM generate_series(1, 1000) AS i;
+ANALYZE public.scanned;
+CREATE TEMP TABLE gathered AS
+SELECT * FROM portable.clock_explain('SELECT count(*) FROM scanned '
+    'WHERE i > (SELECT avg(g) FROM generate_series(1, 100000) AS g)') WHERE node > 0;
+SELECT is(array_agg(node_type ORDER BY node), '{Aggregate,Aggregate,Function Scan,Gather,Aggregate,'
+    'Seq Scan}', 'a plan with an InitPlan and a Gather') FROM gathered;
+SELECT cmp_ok(sum(self_ms) FILTER (WHERE node <= 4), '<=', 0.01 + max(total_ms),
+    'clock_explain: the time of an InitPlan is counted once') FROM gathered;
+SELECT cmp_ok(abs(sum(share_percent) - 100), '<', 0.01,
+    'clock_explain: shares of a parallel plan add up to 100') FROM gathered;
+-- A CTE within another of the same name
+CREATE TEMP TABLE nested AS
+SELECT * FROM portable.clock_explain('WITH x AS MATERIALIZED (WITH x AS MATERIALIZED '
+    '(SELECT i FROM generate_series(1, 20000) AS i) SELECT sum(i) FROM x) SELECT * FROM x')
+WHERE node > 0;
+SELECT is(array_agg(node_type ORDER BY node), '{CTE Scan,Aggregate,Function Scan,CTE Scan}',
+    'a plan with two CTEs of the same name') FROM nested;
+SELECT ok(abs(sum(self_ms) - max(total_ms)) < 0.01
+          AND sum(total_ms) FILTER (WHERE node = 4)
+              - sum(total_ms) FILTER (WHERE node = 3)
+              - sum(self_ms) FILTER (WHERE node = 4) >= -0.01,
+    'clock_explain: the time of each CTE is part of that of its own scan') FROM nested;
+DROP TABLE gathered, nested;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
@@ -504,12 +529,16 @@ SELECT is((SELECT string_agg(check_name, ', ') FROM advice
 CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb
     LANGUAGE sql AS $$
     SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, '
-        '"gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
+        '"gaps": 7, "gap_max_us": 12, "readings": 9000, "backward_max_us": 5, "calls": {}}'::jsonb
 $$;
 CREATE TEMP TABLE bad_advice AS SELECT * FROM portable.clock_advice(0.1);
 SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advice
     WHERE action <> '' AND check_name <> 'explain_clock'),
           'backward_steps, cost, gaps, support_case', 'clock_advice: an action for each finding');
+SELECT is((SELECT string_agg(regexp_replace(t, E'\n', ' ', 'g'), '; ')
+           FROM bad_advice, unnest(ARRAY[finding, action]) AS t
+           WHERE t ~ '\D\s(ns|us|%|s)\M|\s\s'), NULL,
+          'clock_advice: no text has a unit without a figure');
 SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l
     WHERE length(l) > 60), NULL, 'clock_advice: lines of actions have at most 60 characters');
 SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10),
