@@ -120,14 +120,32 @@ COMMENT ON FUNCTION @extschema@.internal_clock_typical(
     'with its 95 % margin: the median of the differences or, if blocks is not null, the median of '
     'the means of that many blocks of successive differences';
 
+-- Returns the earlier end by statement_timeout or transaction_timeout: its distance in seconds and
+-- the setting; infinity if neither is set.
+CREATE FUNCTION @extschema@.internal_clock_left(OUT seconds double precision, OUT setting text)
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT extract(epoch FROM t.began - clock_timestamp())::double precision
+               + coalesce(extract(epoch FROM
+                     nullif(current_setting(t.name, true), '0')::interval)::double precision,
+                     'infinity'), t.name
+    FROM (VALUES ('statement_timeout', statement_timestamp()), ('transaction_timeout', now()))
+        AS t(name, began)
+    ORDER BY 1 LIMIT 1
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_left() IS
+    'internal: returns the seconds that statement_timeout and transaction_timeout leave';
+
+-- A part of the time before a timeout remains unused: for the last step of the measurement, and for
+-- computing the results. On a busy machine, both take a multiple of their CPU time.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision)
 RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    setting text;
-    left_s double precision;
+    timeout record;
 BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -139,30 +157,58 @@ BEGIN
             DETAIL = format('The duration given is %s seconds.', duration),
             HINT = 'A few seconds are enough for most purposes.';
     END IF;
-    FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- reserves a fifth of the remaining time, and another tenth of a second, for the work after
-        -- the measurement
-        left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
-            - extract(epoch FROM clock_timestamp()
-                      - CASE setting WHEN 'statement_timeout' THEN statement_timestamp()
-                        ELSE now() END)) - 0.1;
-        IF left_s < least(duration, 0.2) THEN
-            RAISE EXCEPTION '% would end the measurement', setting
-                USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = format('%s is %s.', setting, current_setting(setting)),
-                HINT = format('Increase it, for example by SET %s = ''1min''.', setting);
-        ELSIF left_s < duration THEN
-            RAISE NOTICE '% is %: measuring for % s instead of % s',
-                setting, current_setting(setting), round(left_s::numeric, 1), duration;
-            duration := left_s;
-        END IF;
-    END LOOP;
+    SELECT l.setting,
+           l.seconds - greatest(least(0.5 * l.seconds + 0.05, 2), 0.1 * l.seconds) AS usable_s
+    INTO timeout FROM @extschema@.internal_clock_left() AS l WHERE l.seconds < 'infinity';
+    IF timeout.usable_s < least(duration, 0.2) THEN
+        RAISE EXCEPTION '% would end the measurement', timeout.setting
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('%s is %s.', timeout.setting, current_setting(timeout.setting)),
+            HINT = format('Increase it, for example by SET %s = ''1min''.', timeout.setting);
+    ELSIF timeout.usable_s < duration THEN
+        RAISE NOTICE '% is %: measuring for % s instead of % s', timeout.setting,
+            current_setting(timeout.setting), round(timeout.usable_s::numeric, 1),
+            trim_scale(round(duration::numeric, 1));
+        duration := timeout.usable_s;
+    END IF;
     RETURN duration;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
     'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
     'transaction_timeout';
+
+-- Returns the smallest difference of two successive values of clock_timestamp(), in microseconds,
+-- or 1 if it is shorter than 50. It is 1000 in PGlite, and depends on the speed of the processor
+-- where the clock has a resolution of a microsecond.
+CREATE FUNCTION @extschema@.internal_clock_step() RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    last timestamptz := clock_timestamp();
+    this timestamptz;
+    least_step interval;
+    steps integer := 0;
+BEGIN
+    FOR i IN 1..10000000 LOOP
+        this := clock_timestamp();
+        IF this > last THEN
+            -- the first step has begun before the first reading
+            least_step := CASE WHEN steps > 0 THEN least(this - last, least_step) END;
+            steps := steps + 1;
+            EXIT WHEN steps > 8 OR least_step < '50 us';
+        END IF;
+        last := this;
+    END LOOP;
+    IF least_step IS NULL THEN
+        RAISE EXCEPTION 'clock_timestamp() does not advance' USING ERRCODE = 'internal_error';
+    END IF;
+    RETURN CASE WHEN least_step < '50 us' THEN 1 ELSE 1e6 * extract(epoch FROM least_step) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_step() IS
+    'internal: returns the step by which clock_timestamp() advances, in microseconds';
 --
 -- Text of clock_report().  The C extension includes this file.
 --
@@ -237,7 +283,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
--- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
+-- than clock_gettime(). In this case, or if clock_timestamp() advances in steps of more than a
+-- microsecond, the cost of a reading is measured with EXPLAIN: it is half of
 -- EXPLAIN's cost of timing a call. The error is at most a twentieth of EXPLAIN's cost, because the
 -- processor does not overlap system calls with other work.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
@@ -272,29 +319,36 @@ DECLARE
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
     system_call_ns constant integer := 100;
+    step_us constant double precision := @extschema@.internal_clock_step();
+    -- duration of a block in seconds
+    block_s constant double precision := least(0.02, duration / 10);
     rows integer := 20;
     until timestamptz := clock_timestamp() + duration * interval '1 s';
+    -- latest end, at which fewer than 5 blocks must do
+    latest timestamptz := until
+        + least(0.3, (@extschema@.internal_clock_left()).seconds / 16) * interval '1 s';
     started timestamptz;
-    took double precision;
+    took double precision := 0;
     a double precision; b double precision; c double precision;
     sums double precision[] := '{}';
     costs double precision[] := '{}';
     calls double precision[] := '{}';
 BEGIN
-    LOOP
+    WHILE step_us = 1 LOOP
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block, of 20 rows, only determines the number of rows that take about 20 ms,
-        -- unless it has already taken longer
-        IF rows > 20 OR took > 0.02 THEN
+        -- the first block, of 20 rows, only determines the number of rows that take as long as a
+        -- block should, unless it has already taken longer
+        IF rows > 20 OR took > block_s THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
             calls := calls || c / 100;
         END IF;
-        rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
-        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns)
-            AND cardinality(costs) >= 5;
+        rows := least(greatest(block_s / nullif(a + b + c, 0) * 1e9, 20), 4000);
+        EXIT WHEN cardinality(costs) >= 5
+                AND (clock_timestamp() >= until OR a > 100 * system_call_ns)
+            OR cardinality(costs) > 0 AND clock_timestamp() >= latest;
     END LOOP;
     -- uses the faster half of the blocks, because the processor may have been slower in the rest
     SELECT avg(cost - 0.3 * call),
@@ -305,16 +359,20 @@ BEGIN
           ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
-        IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- if the margin of EXPLAIN's measurement is too wide, keeps the previous result
-            SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
-                   coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
-                            cost_margin_ns)
-            INTO cost_ns, cost_margin_ns
-            FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
-                     greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
-            WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
-        END IF;
+    END IF;
+    IF (cost_ns > system_call_ns OR step_us > 1)
+        AND @extschema@.internal_clock_clock() <> 'RDTSC' THEN
+        -- measures for a second, unless a timeout is near; if the margin of EXPLAIN's measurement
+        -- is too wide, keeps the previous result
+        SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
+               coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
+                        cost_margin_ns)
+        INTO cost_ns, cost_margin_ns
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
+                 greatest(extract(epoch FROM until - clock_timestamp()),
+                          least(1, (@extschema@.internal_clock_left()).seconds / 6)),
+                 step_us) AS o
+        WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
     END IF;
 END
 $$;
@@ -375,6 +433,9 @@ DECLARE
         rtrim(repeat('clock_timestamp(),', 100), ','));
     started_at constant timestamptz := clock_timestamp();
     until constant timestamptz := started_at + duration * interval '1 s';
+    step_us constant double precision := @extschema@.internal_clock_step();
+    -- a gap is a duration of 10 us or more, or of two steps
+    gap_us constant double precision := greatest(10, 2 * step_us);
     readings timestamptz[];
     stall bigint;
     backward boolean;
@@ -414,7 +475,7 @@ BEGIN
         -- the bound of the clock's error is the whole duration, because SQL has no other clock for
         -- comparison
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
-        'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
+        'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', step_us,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL,
         'longest_stall', longest_stall,
         'backward_steps', back, 'backward_max_ticks', back_max,
@@ -426,9 +487,9 @@ BEGIN
     FROM (SELECT greatest(sum(us * n) / 1000000, 0) AS s, sum(n) AS n,
                  coalesce(sum(n) FILTER (WHERE us < 0), 0) AS back,
                  coalesce(-min(us) FILTER (WHERE us < 0), 0) AS back_max,
-                 coalesce(sum(n) FILTER (WHERE us >= 10), 0) AS gaps,
-                 coalesce(max(us) FILTER (WHERE us >= 10), 0) AS gap_max,
-                 coalesce(sum(us * n) FILTER (WHERE us >= 10), 0) AS gap_total,
+                 coalesce(sum(n) FILTER (WHERE us >= gap_us), 0) AS gaps,
+                 coalesce(max(us) FILTER (WHERE us >= gap_us), 0) AS gap_max,
+                 coalesce(sum(us * n) FILTER (WHERE us >= gap_us), 0) AS gap_total,
                  jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks,
                  jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
           FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
@@ -457,12 +518,15 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    until timestamptz;
     cost record;
 BEGIN
     source := @extschema@.internal_clock_source(source);
     duration := @extschema@.internal_clock_duration(duration);
+    until := clock_timestamp() + duration * interval '1 s';
     cost := @extschema@.internal_clock_cost(duration / 5);
-    RETURN @extschema@.internal_clock_durations(duration * 0.8)
+    RETURN @extschema@.internal_clock_durations(greatest(
+               extract(epoch FROM until - clock_timestamp()), 0.2 * duration))
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns,
                               'cost_margin_ns', cost.cost_margin_ns);
 END
@@ -496,6 +560,7 @@ DECLARE
         SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'ticks') AS t);
     counts constant numeric[] := ARRAY(
         SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'counts') AS t);
+    step constant numeric := coalesce((sample ->> 'granularity_ticks')::numeric, 1);
     quantiles numeric[];
 BEGIN
     IF sample IS NULL THEN
@@ -514,9 +579,9 @@ BEGIN
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean
           FROM unnest(ticks, counts) AS u(t, n)) AS m
     GROUP BY mean;
-    -- quantiles below two ticks are null, because a duration shorter than a tick is measured as 0
-    -- or 1 ticks, by chance
-    SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
+    -- quantiles below two steps of the clock are null, because a duration shorter than a step is
+    -- measured as 0 or 1 steps, by chance
+    SELECT array_agg((SELECT CASE WHEN t >= 2 * step OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total
                             FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -562,7 +627,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
     'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
-    'two ticks of the clock and values that need a second clock are null';
+    'two steps of the clock and values that need a second clock are null';
 
 CREATE FUNCTION @extschema@.clock_summary(
     source text DEFAULT 'system', duration double precision DEFAULT 3,
@@ -597,6 +662,10 @@ LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+DECLARE
+    step_us constant numeric := coalesce((sample ->> 'granularity_ticks')::numeric, 1);
+    step constant text := CASE step_us WHEN 1 THEN 'a microsecond'
+                          ELSE trim_scale(step_us) || ' us' END;
 BEGIN
     IF sample IS NULL THEN
         RAISE EXCEPTION 'sample must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -618,10 +687,11 @@ BEGIN
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN
                     (SELECT format(
-                         'below a microsecond, only the mean of all durations is known: %s ns',
-                         round(sum(ns * n) / sum(n), 2)) FROM run)
-                WHEN i = 10 THEN 'the clock advanced by a microsecond, but most of these durations '
-                                 'are shorter' END
+                         'below %s, only the mean of all durations is known: %s ns',
+                         step, round(sum(ns * n) / sum(n), 2)) FROM run)
+                WHEN i = length(ltrim((step_us * 1000)::bigint::bit(64)::text, '0'))
+                THEN format('the clock advanced by %s, but most of these durations are shorter',
+                            step) END
     FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i
          LEFT JOIN buckets AS b ON b.bucket = i
     ORDER BY i;
@@ -629,7 +699,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
     'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
-    'states what is unknown because the resolution of the clock is a microsecond';
+    'states what is unknown because the clock advances in steps of a microsecond or more';
 
 CREATE FUNCTION @extschema@.clock_histogram(
     source text DEFAULT 'system', duration double precision DEFAULT 3,
@@ -701,12 +771,26 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
     'internal: raises an error if auto_explain counts or times executions';
 
+-- If clock_timestamp() advances in steps of more than a microsecond (internal_clock_step), EXPLAIN,
+-- which reads another clock, measures the plain execution: it is part of this function.
+CREATE FUNCTION @extschema@.internal_clock_move(opened refcursor) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    MOVE FORWARD ALL FROM opened;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_move(refcursor) IS
+    'internal: executes the query of a cursor';
+
 -- The addresses of an execution's data on the stack and in memory can make it slower by a multiple
 -- of the cost of counting. Repeated executions would use the same addresses, and have the same
 -- error. Recursive calls ("depth") change the addresses on the stack, and a string of random length
 -- ("pad") changes those in memory.
 CREATE FUNCTION @extschema@.internal_clock_once(
-    explain text, statement text, depth integer, pad text) RETURNS double precision
+    explain text, statement text, depth integer, pad text, step_us double precision)
+RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -716,19 +800,26 @@ DECLARE
     started timestamptz;
 BEGIN
     IF depth > 0 THEN
-        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad);
+        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad, step_us);
     ELSIF explain IS NOT NULL THEN
         EXECUTE explain || statement INTO explained;
         RETURN explained -> 0 ->> 'Execution Time';
     END IF;
     OPEN opened NO SCROLL FOR EXECUTE statement;
+    IF step_us > 1 THEN
+        EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) '
+                'SELECT @extschema@.internal_clock_move($1)' INTO explained USING opened;
+        CLOSE opened;
+        RETURN explained -> 0 ->> 'Execution Time';
+    END IF;
     started := clock_timestamp();
     MOVE FORWARD ALL FROM opened;
     CLOSE opened;
     RETURN extract(epoch FROM clock_timestamp() - started) * 1000;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_once(
+    text, text, integer, text, double precision) IS
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
@@ -740,7 +831,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.
 CREATE FUNCTION @extschema@.internal_clock_overhead(
-    rows bigint, workload text, duration double precision,
+    rows bigint, workload text, duration double precision, step_us double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -810,7 +901,7 @@ BEGIN
                             FROM generate_series(0, 2) AS i);
             times[mode] := @extschema@.internal_clock_once(explain[mode % 3],
                 CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
-                places[2] % 13, repeat(' ', places[3] % 60000));
+                places[2] % 13, repeat(' ', places[3] % 60000), step_us);
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
@@ -870,7 +961,8 @@ BEGIN
     analyze_ms := analyze_ms / copies;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_overhead(
+    bigint, text, double precision, double precision) IS
     'internal: returns the overhead of counting and timing in nanoseconds per row, undisturbed '
     'and typical, with margins, by executing count(*) over some rows plain and under EXPLAIN '
     'ANALYZE alternately';
@@ -894,6 +986,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    until timestamptz;
     o record;
     cost record;
 BEGIN
@@ -912,15 +1005,17 @@ BEGIN
             HINT = 'Workloads are generate_series and table.';
     END IF;
     duration := @extschema@.internal_clock_duration(duration);
+    until := clock_timestamp() + duration * interval '1 s';
     clock := @extschema@.internal_clock_clock();
     -- the cost of reading the TSC is unknown, because SQL cannot read it
     IF clock <> 'RDTSC' THEN
         cost := @extschema@.internal_clock_cost(duration / 6);
+        duration := greatest(extract(epoch FROM until - clock_timestamp()), duration / 3);
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.internal_clock_overhead(rows, workload,
-        duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload, duration,
+                                             @extschema@.internal_clock_step());
     repetitions := o.repetitions;
     IF repetitions = 0 THEN
         RAISE WARNING 'the duration was too short to execute the query in all modes'
@@ -937,9 +1032,9 @@ BEGIN
     overhead_margin_ns := round(o.overhead_margin_ns::numeric, 2);
     typical_overhead_ns := round(o.typical_overhead_ns::numeric, 2);
     typical_overhead_margin_ns := round(o.typical_overhead_margin_ns::numeric, 2);
-    slowdown_percent := round((o.overhead_ns * rows / 1e4 / o.plain_ms)::numeric, 4);
+    slowdown_percent := round((o.overhead_ns * rows / 1e4 / nullif(o.plain_ms, 0))::numeric, 4);
     predicted_ns := 2 * reading_ns;
-    measured_per_predicted := round(timing_ns / predicted_ns, 2);
+    measured_per_predicted := round(timing_ns / nullif(predicted_ns, 0), 2);
     parallel := o.parallel;
     jit := o.jit;
 END
@@ -991,6 +1086,8 @@ DECLARE
     round integer;
     m integer;
     executed integer := 0;
+    suffix constant text := CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN'
+                            ELSE '' END;
     most constant integer := 20000;
     set_before constant text := split_part(current_setting('timing_clock_source', true), ' ', 1);
     plain_ms double precision;
@@ -1070,11 +1167,11 @@ BEGIN
                     END IF;
                 ELSE
                     times[m] := (@extschema@.internal_clock_execute(statement,
-                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END,
+                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END || suffix,
                         allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
                         planning := planning || (@extschema@.internal_clock_execute(
-                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is',
+                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is' || suffix,
                             allow_writes, path)).ms;
                     END IF;
                 END IF;
@@ -1116,9 +1213,11 @@ BEGIN
                 FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
-                slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
-                overhead_ns_per_call := round((difference * 1e6 / node_calls)::numeric, 2);
-                overhead_margin_ns_per_call := round((margin * 1e6 / node_calls)::numeric, 2);
+                slowdown_percent := round((difference / nullif(plain_ms, 0) * 100)::numeric, 4);
+                overhead_ns_per_call :=
+                    round((difference * 1e6 / nullif(node_calls, 0))::numeric, 2);
+                overhead_margin_ns_per_call :=
+                    round((margin * 1e6 / nullif(node_calls, 0))::numeric, 2);
             ELSE
                 overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
                 overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;
@@ -1250,6 +1349,17 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
+-- Like internal_clock_move(), for statements that no cursor can execute. Leaves the caller's
+-- search_path.
+CREATE FUNCTION @extschema@.internal_clock_run(statement text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $body$
+BEGIN
+    EXECUTE statement;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_run(text) IS 'internal: executes a statement';
+
 -- Executes the statement under the caller's search_path ("path"). The block always ends with an
 -- error, which rolls back the statement's changes and the settings. Variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(
@@ -1259,14 +1369,15 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
-    as_cursor constant boolean := how = 'as a cursor';
-    is_plain constant boolean := as_cursor OR how = 'as it is';
+    as_cursor constant boolean := how LIKE 'as a cursor%';
+    is_plain constant boolean := as_cursor OR how LIKE 'as it is%';
     opened refcursor;
     started timestamptz;
     stopped timestamptz;
     is_second boolean := false;
     line text;
     lines text[];
+    explained json;
     had_id boolean := pg_current_xact_id_if_assigned() IS NOT NULL;
     has_id boolean;
     message text;
@@ -1282,7 +1393,14 @@ BEGIN
         IF as_cursor THEN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
-        IF is_plain THEN
+        IF is_plain AND how LIKE '% by EXPLAIN' THEN
+            EXECUTE pg_catalog.concat('EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT ',
+                CASE WHEN as_cursor
+                     THEN '@extschema@.internal_clock_move($1::pg_catalog.refcursor)'
+                     ELSE '@extschema@.internal_clock_run($1)' END)
+                INTO explained USING CASE WHEN as_cursor THEN opened::pg_catalog.text
+                                     ELSE statement END;
+        ELSIF is_plain THEN
             -- The same expression reads the clock before and after the statement. A second
             -- expression would be planned between the readings, because search_path has changed,
             -- and its planning would be measured.
@@ -1327,7 +1445,8 @@ BEGIN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
             DETAIL = 'A function in the query has written data or requested a transaction ID.';
     END IF;
-    ms := extract(epoch FROM stopped - started) * 1000;
+    ms := coalesce((explained -> 0 ->> 'Execution Time')::double precision,
+                   extract(epoch FROM stopped - started) * 1000);
     output := array_to_string(lines, chr(10));
     IF strpos(how, 'FORMAT JSON') > 0 THEN
         -- PostgreSQL 15 to 19 print MERGE's numbers of rows within the array of the target tables,
@@ -1339,7 +1458,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
     'internal: executes a statement and rolls its changes back; if how is "as it is", returns its '
     'duration in milliseconds, if it is "as a cursor", returns the duration without parsing and '
-    'planning, else returns the output of the EXPLAIN in how';
+    'planning, else returns the output of the EXPLAIN in how; with "by EXPLAIN", its clock '
+    'measures the duration';
 
 -- Returns the nodes of a plan in the order in which EXPLAIN prints them.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
@@ -1422,8 +1542,11 @@ DECLARE
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    until timestamptz := statement_timestamp()
-        + nullif(current_setting('statement_timeout')::interval, '0');
+    -- A third of the time until a timeout is for the measurements after the executions.
+    left_s constant double precision := (@extschema@.internal_clock_left()).seconds;
+    until_s constant double precision := left_s - least(left_s / 3, 1.5);
+    as_cursor constant text := 'as a cursor'
+        || CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN' ELSE '' END;
     shape record;
     lines text;
     plain double precision[];
@@ -1444,7 +1567,7 @@ BEGIN
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1
-                AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
+                AND 2.5 * elapsed > left_s THEN
                 RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice'
                     USING ERRCODE = '55000',
                     DETAIL = format('An execution took %s s.', round(elapsed::numeric, 1)),
@@ -1455,7 +1578,7 @@ BEGIN
                     allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.internal_clock_execute(statement, 'as a cursor',
+                one := @extschema@.internal_clock_execute(statement, as_cursor,
                     allow_writes, path);
                 plain := plain || one.ms;
             ELSE
@@ -1469,10 +1592,8 @@ BEGIN
         -- ends before the next round would exceed statement_timeout, because the function would
         -- then return nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
-            OR clock_timestamp()
-               + elapsed / n
-                 * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END
-                 * interval '1 s' > until;
+            OR elapsed * (1 + CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5
+                                   ELSE 1.5 END / n) > until_s;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
         printed := (@extschema@.internal_clock_execute(statement, count_calls,
@@ -1888,7 +2009,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_times(
     'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
 -- Reads the clock without pause until a time, and returns the seconds that were not lost in gaps.
-CREATE FUNCTION @extschema@.internal_clock_busy(until timestamptz) RETURNS double precision
+-- The argument "gap" is the duration of the shortest gap.
+CREATE FUNCTION @extschema@.internal_clock_busy(until timestamptz, gap interval)
+RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
@@ -1898,7 +2021,7 @@ DECLARE
 BEGIN
     WHILE last < until LOOP
         this := clock_timestamp();
-        IF this - last >= '10 us' THEN
+        IF this - last >= gap THEN
             lost := lost + (this - last);
         END IF;
         last := this;
@@ -1906,7 +2029,7 @@ BEGIN
     RETURN extract(epoch FROM last - began - lost);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz, interval) IS
     'internal: keeps a CPU busy until a time, and returns the seconds in which the process had it';
 
 -- Returns the sum of internal_clock_busy() over the processes of a parallel query, and their
@@ -1914,12 +2037,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
 -- this row the process is busy until the time is over; further rows return 0.  The query has
 -- workers only because the function around it is not volatile, and is called in FROM.
 CREATE FUNCTION @extschema@.internal_clock_busy_processes(
-    until timestamptz, OUT seconds double precision, OUT processes bigint) RETURNS SETOF record
+    until timestamptz, gap interval, OUT seconds double precision, OUT processes bigint)
+RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp AS $body$
     SELECT sum(b.s), count(*) FILTER (WHERE b.s > 0)
-    FROM (SELECT @extschema@.internal_clock_busy($1) AS s FROM pg_proc) AS b
+    FROM (SELECT @extschema@.internal_clock_busy($1, $2) AS s FROM pg_proc) AS b
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz, interval) IS
     'internal: keeps several processes busy until a time, and returns the seconds in which they '
     'had a CPU, and their number';
 
@@ -1938,7 +2062,8 @@ BEGIN
     PERFORM set_config('max_parallel_workers_per_gather', (processes - 1)::text, true);
     SELECT b.* INTO busy
     FROM @extschema@.internal_clock_busy_processes(
-             clock_timestamp() + seconds * interval '1 s') AS b;
+             clock_timestamp() + seconds * interval '1 s',
+             greatest(10, 2 * @extschema@.internal_clock_step()) * interval '1 us') AS b;
     RETURN CASE WHEN busy.processes = processes
                 THEN greatest(0, 100 * (1 - busy.seconds / (processes * seconds))) END;
 END
@@ -1953,10 +2078,12 @@ CREATE FUNCTION @extschema@.internal_clock_waits(
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
 DECLARE
-    others_percent CONSTANT double precision :=
-        @extschema@.internal_clock_wait_percent(1, seconds);
+    -- null if a timeout leaves too little time
+    left_s CONSTANT double precision := (@extschema@.internal_clock_left()).seconds;
+    others_percent CONSTANT double precision := CASE WHEN left_s > 0.2 + 3 * seconds
+        THEN @extschema@.internal_clock_wait_percent(1, seconds) END;
     wait_percent CONSTANT double precision := CASE
-        WHEN processes = 1 THEN others_percent
+        WHEN processes = 1 OR others_percent IS NULL THEN others_percent
         ELSE @extschema@.internal_clock_wait_percent(processes, seconds) END;
     waited_ms CONSTANT numeric := ms * wait_percent / 100;
     reasons CONSTANT text := concat_ws(', ',
@@ -1987,7 +2114,9 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
+    step_us CONSTANT double precision := @extschema@.internal_clock_step();
     executed_s double precision;
+    share_s double precision;
     measured jsonb;
     result jsonb;
     processes integer;
@@ -2010,8 +2139,15 @@ BEGIN
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
     -- overhead has a wide margin, and so a low weight.
-    overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
-    reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
+    SELECT 0.2 * least(1, l.seconds) INTO share_s FROM @extschema@.internal_clock_left() AS l;
+    overhead := @extschema@.internal_clock_overhead(
+        CASE WHEN share_s < 0.2 THEN 1000 ELSE 10000 END, 'generate_series', 0.75 * share_s,
+        step_us);
+    -- clock_timestamp() cannot show the cost of a reading if it advances in longer steps than usual
+    reading := CASE WHEN step_us = 1 THEN (@extschema@.internal_clock_cost(0.25 * share_s)).cost_ns
+               WHEN overhead.timing_margin_ns < 0.5 * overhead.timing_ns
+               THEN overhead.timing_ns / 2 END;
+    reading := coalesce(reading, 25);
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns
                    THEN 0.55 * overhead.overhead_ns ELSE 10 END;
@@ -2861,7 +2997,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_timing_advice(jsonb, double preci
 --
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
-    seconds double precision,
+    seconds double precision, duration double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
     OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
@@ -2877,7 +3013,7 @@ LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
 SET extra_float_digits = 1 AS $body$
 DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
-    duration double precision := 1;
+    total double precision;
     counts jsonb;
     system record;
     costs jsonb;
@@ -2888,10 +3024,12 @@ BEGIN
             DETAIL = format('The number given is %s.', seconds),
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
-    IF seconds IS NULL THEN
-        duration := @extschema@.internal_clock_duration(1);
-    ELSE
-        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
+    -- Measures the costs for a second, perhaps twice: clock_impact() calls this function again,
+    -- with a duration, if the server was idle. A timeout shortens all parts.
+    IF duration IS NULL THEN
+        total := @extschema@.internal_clock_duration(coalesce(seconds + 2, 1));
+        duration := total / coalesce(seconds + 2, 1);
+        seconds := total - 2 * duration + 0 * seconds;
     END IF;
     counts := @extschema@.internal_clock_counts(seconds, 'pg_sleep');
     SELECT c.cost_ns, c.cost_margin_ns INTO system
@@ -2909,7 +3047,8 @@ BEGIN
                                            'timing_ns', greatest(o.typical_timing_ns, 0),
                                            'timing_margin_ns', o.typical_timing_margin_ns)
         INTO STRICT costs
-        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration,
+                 @extschema@.internal_clock_step()) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
         costs := costs || jsonb_build_object('problem',
@@ -2921,7 +3060,7 @@ BEGIN
     SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
 -- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
@@ -2943,7 +3082,7 @@ CREATE FUNCTION @extschema@.clock_impact(
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     WITH observed AS MATERIALIZED (
-        SELECT d.* FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY AS d
+        SELECT d.* FROM @extschema@.internal_clock_impact(seconds, NULL) WITH ORDINALITY AS d
     ), idle AS MATERIALIZED (
         SELECT seconds IS NOT NULL AND detail IS NOT TRUE
                    AND bool_and(o.slowdown_percent IS NULL) AS is_idle
@@ -2952,7 +3091,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
         -- if the server was idle, uses the statistics since their last reset
-        SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
+        SELECT d.*
+        FROM @extschema@.internal_clock_impact(
+                 NULL, least(1, (@extschema@.internal_clock_left()).seconds / 4))
+             WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
@@ -3025,6 +3167,9 @@ DECLARE
     last timestamptz := began;
     this timestamptz;
     d interval;
+    step_us CONSTANT double precision := @extschema@.internal_clock_step();
+    -- a gap is a duration of 10 us or more, or of two steps of the clock
+    gap CONSTANT interval := greatest(10, 2 * step_us) * interval '1 us';
     block_began timestamptz;
     slot int;
     fastest interval[] := array_fill(NULL::interval, '{10}');
@@ -3042,7 +3187,7 @@ BEGIN
         FOR i IN 1..500 LOOP
             this := clock_timestamp();
             d := this - last;
-            IF d >= '10 us' OR d < '0' THEN
+            IF d >= gap OR d < '0' THEN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
@@ -3080,10 +3225,12 @@ BEGIN
           AND (SELECT avg(abs(x / p.period - round(x / p.period)))
                FROM unnest(p.distances) AS x) < 0.05;
     -- compares the fastest blocks of readings in the last 30 % of the time with those in the first
-    -- 30 %, because the processor may have become slower
+    -- 30 %, because the processor may have become slower; unknown if the clock's steps are longer
+    -- than these blocks
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7))
            / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
-    FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
+    FROM unnest(fastest) WITH ORDINALITY AS s(f, n)
+    WHERE step_us = 1;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
@@ -3093,16 +3240,23 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    seconds CONSTANT double precision := @extschema@.internal_clock_duration(duration);
+    until CONSTANT timestamptz := clock_timestamp() + duration * interval '1 s';
     facts jsonb;
     calls jsonb;
 BEGIN
     -- watches the clock first, because the other measurements may cause the CPU to be throttled
-    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
-    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * duration) AS w;
+    SELECT facts || to_jsonb(c) INTO facts
+    FROM @extschema@.internal_clock_cost(0.2 * duration) AS c;
     BEGIN
+        -- this measurement takes longest, in particular at the first call in a session
+        IF (@extschema@.internal_clock_left()).seconds < 0.4 THEN
+            RAISE EXCEPTION USING MESSAGE = 'not known: the time was too short';
+        END IF;
         SELECT to_jsonb(o) INTO calls
-        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
+                 greatest(extract(epoch FROM until - clock_timestamp()), 0.1 * duration),
+                 @extschema@.internal_clock_step()) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
@@ -3133,6 +3287,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
                   WHEN f.by_tsc
                   THEN 'half of the cost of timing a call of a plan node, which reads the TSC '
                        'twice'
+                  WHEN f.system_ns IS NULL THEN 'not known: the time was too short'
                   ELSE 'cost of a reading of the system clock, which the server reads' END),
             ('backward_steps', f.steps, 0, 'steps',
              CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
@@ -3186,7 +3341,8 @@ BEGIN
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
-    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
+    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(
+             @extschema@.internal_clock_duration(duration))) AS c,
          LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most)
              AS t;
 END
@@ -3256,7 +3412,8 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns
-    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
+    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration,
+             @extschema@.internal_clock_step()) AS o;
     -- The error rolls the setting back. The variable timing_ns keeps its value.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION

@@ -96,14 +96,32 @@ COMMENT ON FUNCTION @extschema@.internal_clock_typical(
     'with its 95 % margin: the median of the differences or, if blocks is not null, the median of '
     'the means of that many blocks of successive differences';
 
+-- Returns the earlier end by statement_timeout or transaction_timeout: its distance in seconds and
+-- the setting; infinity if neither is set.
+CREATE FUNCTION @extschema@.internal_clock_left(OUT seconds double precision, OUT setting text)
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT extract(epoch FROM t.began - clock_timestamp())::double precision
+               + coalesce(extract(epoch FROM
+                     nullif(current_setting(t.name, true), '0')::interval)::double precision,
+                     'infinity'), t.name
+    FROM (VALUES ('statement_timeout', statement_timestamp()), ('transaction_timeout', now()))
+        AS t(name, began)
+    ORDER BY 1 LIMIT 1
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_left() IS
+    'internal: returns the seconds that statement_timeout and transaction_timeout leave';
+
+-- A part of the time before a timeout remains unused: for the last step of the measurement, and for
+-- computing the results. On a busy machine, both take a multiple of their CPU time.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision)
 RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    setting text;
-    left_s double precision;
+    timeout record;
 BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -115,27 +133,55 @@ BEGIN
             DETAIL = format('The duration given is %s seconds.', duration),
             HINT = 'A few seconds are enough for most purposes.';
     END IF;
-    FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- reserves a fifth of the remaining time, and another tenth of a second, for the work after
-        -- the measurement
-        left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
-            - extract(epoch FROM clock_timestamp()
-                      - CASE setting WHEN 'statement_timeout' THEN statement_timestamp()
-                        ELSE now() END)) - 0.1;
-        IF left_s < least(duration, 0.2) THEN
-            RAISE EXCEPTION '% would end the measurement', setting
-                USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = format('%s is %s.', setting, current_setting(setting)),
-                HINT = format('Increase it, for example by SET %s = ''1min''.', setting);
-        ELSIF left_s < duration THEN
-            RAISE NOTICE '% is %: measuring for % s instead of % s',
-                setting, current_setting(setting), round(left_s::numeric, 1), duration;
-            duration := left_s;
-        END IF;
-    END LOOP;
+    SELECT l.setting,
+           l.seconds - greatest(least(0.5 * l.seconds + 0.05, 2), 0.1 * l.seconds) AS usable_s
+    INTO timeout FROM @extschema@.internal_clock_left() AS l WHERE l.seconds < 'infinity';
+    IF timeout.usable_s < least(duration, 0.2) THEN
+        RAISE EXCEPTION '% would end the measurement', timeout.setting
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('%s is %s.', timeout.setting, current_setting(timeout.setting)),
+            HINT = format('Increase it, for example by SET %s = ''1min''.', timeout.setting);
+    ELSIF timeout.usable_s < duration THEN
+        RAISE NOTICE '% is %: measuring for % s instead of % s', timeout.setting,
+            current_setting(timeout.setting), round(timeout.usable_s::numeric, 1),
+            trim_scale(round(duration::numeric, 1));
+        duration := timeout.usable_s;
+    END IF;
     RETURN duration;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
     'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
     'transaction_timeout';
+
+-- Returns the smallest difference of two successive values of clock_timestamp(), in microseconds,
+-- or 1 if it is shorter than 50. It is 1000 in PGlite, and depends on the speed of the processor
+-- where the clock has a resolution of a microsecond.
+CREATE FUNCTION @extschema@.internal_clock_step() RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    last timestamptz := clock_timestamp();
+    this timestamptz;
+    least_step interval;
+    steps integer := 0;
+BEGIN
+    FOR i IN 1..10000000 LOOP
+        this := clock_timestamp();
+        IF this > last THEN
+            -- the first step has begun before the first reading
+            least_step := CASE WHEN steps > 0 THEN least(this - last, least_step) END;
+            steps := steps + 1;
+            EXIT WHEN steps > 8 OR least_step < '50 us';
+        END IF;
+        last := this;
+    END LOOP;
+    IF least_step IS NULL THEN
+        RAISE EXCEPTION 'clock_timestamp() does not advance' USING ERRCODE = 'internal_error';
+    END IF;
+    RETURN CASE WHEN least_step < '50 us' THEN 1 ELSE 1e6 * extract(epoch FROM least_step) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_step() IS
+    'internal: returns the step by which clock_timestamp() advances, in microseconds';

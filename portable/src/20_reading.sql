@@ -19,7 +19,8 @@
 -- added to the margin, because it may be wrong for this processor.
 --
 -- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
--- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
+-- than clock_gettime(). In this case, or if clock_timestamp() advances in steps of more than a
+-- microsecond, the cost of a reading is measured with EXPLAIN: it is half of
 -- EXPLAIN's cost of timing a call. The error is at most a twentieth of EXPLAIN's cost, because the
 -- processor does not overlap system calls with other work.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
@@ -54,29 +55,36 @@ DECLARE
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
     system_call_ns constant integer := 100;
+    step_us constant double precision := @extschema@.internal_clock_step();
+    -- duration of a block in seconds
+    block_s constant double precision := least(0.02, duration / 10);
     rows integer := 20;
     until timestamptz := clock_timestamp() + duration * interval '1 s';
+    -- latest end, at which fewer than 5 blocks must do
+    latest timestamptz := until
+        + least(0.3, (@extschema@.internal_clock_left()).seconds / 16) * interval '1 s';
     started timestamptz;
-    took double precision;
+    took double precision := 0;
     a double precision; b double precision; c double precision;
     sums double precision[] := '{}';
     costs double precision[] := '{}';
     calls double precision[] := '{}';
 BEGIN
-    LOOP
+    WHILE step_us = 1 LOOP
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block, of 20 rows, only determines the number of rows that take about 20 ms,
-        -- unless it has already taken longer
-        IF rows > 20 OR took > 0.02 THEN
+        -- the first block, of 20 rows, only determines the number of rows that take as long as a
+        -- block should, unless it has already taken longer
+        IF rows > 20 OR took > block_s THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
             calls := calls || c / 100;
         END IF;
-        rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
-        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns)
-            AND cardinality(costs) >= 5;
+        rows := least(greatest(block_s / nullif(a + b + c, 0) * 1e9, 20), 4000);
+        EXIT WHEN cardinality(costs) >= 5
+                AND (clock_timestamp() >= until OR a > 100 * system_call_ns)
+            OR cardinality(costs) > 0 AND clock_timestamp() >= latest;
     END LOOP;
     -- uses the faster half of the blocks, because the processor may have been slower in the rest
     SELECT avg(cost - 0.3 * call),
@@ -87,16 +95,20 @@ BEGIN
           ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
-        IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- if the margin of EXPLAIN's measurement is too wide, keeps the previous result
-            SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
-                   coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
-                            cost_margin_ns)
-            INTO cost_ns, cost_margin_ns
-            FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
-                     greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
-            WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
-        END IF;
+    END IF;
+    IF (cost_ns > system_call_ns OR step_us > 1)
+        AND @extschema@.internal_clock_clock() <> 'RDTSC' THEN
+        -- measures for a second, unless a timeout is near; if the margin of EXPLAIN's measurement
+        -- is too wide, keeps the previous result
+        SELECT coalesce(max(o.timing_ns) / 2, cost_ns),
+               coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2),
+                        cost_margin_ns)
+        INTO cost_ns, cost_margin_ns
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
+                 greatest(extract(epoch FROM until - clock_timestamp()),
+                          least(1, (@extschema@.internal_clock_left()).seconds / 6)),
+                 step_us) AS o
+        WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
     END IF;
 END
 $$;
@@ -157,6 +169,9 @@ DECLARE
         rtrim(repeat('clock_timestamp(),', 100), ','));
     started_at constant timestamptz := clock_timestamp();
     until constant timestamptz := started_at + duration * interval '1 s';
+    step_us constant double precision := @extschema@.internal_clock_step();
+    -- a gap is a duration of 10 us or more, or of two steps
+    gap_us constant double precision := greatest(10, 2 * step_us);
     readings timestamptz[];
     stall bigint;
     backward boolean;
@@ -196,7 +211,7 @@ BEGIN
         -- the bound of the clock's error is the whole duration, because SQL has no other clock for
         -- comparison
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
-        'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
+        'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', step_us,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL,
         'longest_stall', longest_stall,
         'backward_steps', back, 'backward_max_ticks', back_max,
@@ -208,9 +223,9 @@ BEGIN
     FROM (SELECT greatest(sum(us * n) / 1000000, 0) AS s, sum(n) AS n,
                  coalesce(sum(n) FILTER (WHERE us < 0), 0) AS back,
                  coalesce(-min(us) FILTER (WHERE us < 0), 0) AS back_max,
-                 coalesce(sum(n) FILTER (WHERE us >= 10), 0) AS gaps,
-                 coalesce(max(us) FILTER (WHERE us >= 10), 0) AS gap_max,
-                 coalesce(sum(us * n) FILTER (WHERE us >= 10), 0) AS gap_total,
+                 coalesce(sum(n) FILTER (WHERE us >= gap_us), 0) AS gaps,
+                 coalesce(max(us) FILTER (WHERE us >= gap_us), 0) AS gap_max,
+                 coalesce(sum(us * n) FILTER (WHERE us >= gap_us), 0) AS gap_total,
                  jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks,
                  jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
           FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
@@ -239,12 +254,15 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    until timestamptz;
     cost record;
 BEGIN
     source := @extschema@.internal_clock_source(source);
     duration := @extschema@.internal_clock_duration(duration);
+    until := clock_timestamp() + duration * interval '1 s';
     cost := @extschema@.internal_clock_cost(duration / 5);
-    RETURN @extschema@.internal_clock_durations(duration * 0.8)
+    RETURN @extschema@.internal_clock_durations(greatest(
+               extract(epoch FROM until - clock_timestamp()), 0.2 * duration))
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns,
                               'cost_margin_ns', cost.cost_margin_ns);
 END
@@ -278,6 +296,7 @@ DECLARE
         SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'ticks') AS t);
     counts constant numeric[] := ARRAY(
         SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'counts') AS t);
+    step constant numeric := coalesce((sample ->> 'granularity_ticks')::numeric, 1);
     quantiles numeric[];
 BEGIN
     IF sample IS NULL THEN
@@ -296,9 +315,9 @@ BEGIN
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean
           FROM unnest(ticks, counts) AS u(t, n)) AS m
     GROUP BY mean;
-    -- quantiles below two ticks are null, because a duration shorter than a tick is measured as 0
-    -- or 1 ticks, by chance
-    SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
+    -- quantiles below two steps of the clock are null, because a duration shorter than a step is
+    -- measured as 0 or 1 steps, by chance
+    SELECT array_agg((SELECT CASE WHEN t >= 2 * step OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total
                             FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -344,7 +363,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
     'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
-    'two ticks of the clock and values that need a second clock are null';
+    'two steps of the clock and values that need a second clock are null';
 
 CREATE FUNCTION @extschema@.clock_summary(
     source text DEFAULT 'system', duration double precision DEFAULT 3,
@@ -379,6 +398,10 @@ LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+DECLARE
+    step_us constant numeric := coalesce((sample ->> 'granularity_ticks')::numeric, 1);
+    step constant text := CASE step_us WHEN 1 THEN 'a microsecond'
+                          ELSE trim_scale(step_us) || ' us' END;
 BEGIN
     IF sample IS NULL THEN
         RAISE EXCEPTION 'sample must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -400,10 +423,11 @@ BEGIN
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN
                     (SELECT format(
-                         'below a microsecond, only the mean of all durations is known: %s ns',
-                         round(sum(ns * n) / sum(n), 2)) FROM run)
-                WHEN i = 10 THEN 'the clock advanced by a microsecond, but most of these durations '
-                                 'are shorter' END
+                         'below %s, only the mean of all durations is known: %s ns',
+                         step, round(sum(ns * n) / sum(n), 2)) FROM run)
+                WHEN i = length(ltrim((step_us * 1000)::bigint::bit(64)::text, '0'))
+                THEN format('the clock advanced by %s, but most of these durations are shorter',
+                            step) END
     FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i
          LEFT JOIN buckets AS b ON b.bucket = i
     ORDER BY i;
@@ -411,7 +435,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
     'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
-    'states what is unknown because the resolution of the clock is a microsecond';
+    'states what is unknown because the clock advances in steps of a microsecond or more';
 
 CREATE FUNCTION @extschema@.clock_histogram(
     source text DEFAULT 'system', duration double precision DEFAULT 3,

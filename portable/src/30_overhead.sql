@@ -21,12 +21,26 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
     'internal: raises an error if auto_explain counts or times executions';
 
+-- If clock_timestamp() advances in steps of more than a microsecond (internal_clock_step), EXPLAIN,
+-- which reads another clock, measures the plain execution: it is part of this function.
+CREATE FUNCTION @extschema@.internal_clock_move(opened refcursor) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    MOVE FORWARD ALL FROM opened;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_move(refcursor) IS
+    'internal: executes the query of a cursor';
+
 -- The addresses of an execution's data on the stack and in memory can make it slower by a multiple
 -- of the cost of counting. Repeated executions would use the same addresses, and have the same
 -- error. Recursive calls ("depth") change the addresses on the stack, and a string of random length
 -- ("pad") changes those in memory.
 CREATE FUNCTION @extschema@.internal_clock_once(
-    explain text, statement text, depth integer, pad text) RETURNS double precision
+    explain text, statement text, depth integer, pad text, step_us double precision)
+RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -36,19 +50,26 @@ DECLARE
     started timestamptz;
 BEGIN
     IF depth > 0 THEN
-        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad);
+        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad, step_us);
     ELSIF explain IS NOT NULL THEN
         EXECUTE explain || statement INTO explained;
         RETURN explained -> 0 ->> 'Execution Time';
     END IF;
     OPEN opened NO SCROLL FOR EXECUTE statement;
+    IF step_us > 1 THEN
+        EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) '
+                'SELECT @extschema@.internal_clock_move($1)' INTO explained USING opened;
+        CLOSE opened;
+        RETURN explained -> 0 ->> 'Execution Time';
+    END IF;
     started := clock_timestamp();
     MOVE FORWARD ALL FROM opened;
     CLOSE opened;
     RETURN extract(epoch FROM clock_timestamp() - started) * 1000;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_once(
+    text, text, integer, text, double precision) IS
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
@@ -60,7 +81,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
 -- The same statements are also executed over no rows. Subtracting these times removes the costs
 -- that a cursor and EXPLAIN have once per statement.
 CREATE FUNCTION @extschema@.internal_clock_overhead(
-    rows bigint, workload text, duration double precision,
+    rows bigint, workload text, duration double precision, step_us double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -130,7 +151,7 @@ BEGIN
                             FROM generate_series(0, 2) AS i);
             times[mode] := @extschema@.internal_clock_once(explain[mode % 3],
                 CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
-                places[2] % 13, repeat(' ', places[3] % 60000));
+                places[2] % 13, repeat(' ', places[3] % 60000), step_us);
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
@@ -190,7 +211,8 @@ BEGIN
     analyze_ms := analyze_ms / copies;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_overhead(
+    bigint, text, double precision, double precision) IS
     'internal: returns the overhead of counting and timing in nanoseconds per row, undisturbed '
     'and typical, with margins, by executing count(*) over some rows plain and under EXPLAIN '
     'ANALYZE alternately';
@@ -214,6 +236,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    until timestamptz;
     o record;
     cost record;
 BEGIN
@@ -232,15 +255,17 @@ BEGIN
             HINT = 'Workloads are generate_series and table.';
     END IF;
     duration := @extschema@.internal_clock_duration(duration);
+    until := clock_timestamp() + duration * interval '1 s';
     clock := @extschema@.internal_clock_clock();
     -- the cost of reading the TSC is unknown, because SQL cannot read it
     IF clock <> 'RDTSC' THEN
         cost := @extschema@.internal_clock_cost(duration / 6);
+        duration := greatest(extract(epoch FROM until - clock_timestamp()), duration / 3);
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.internal_clock_overhead(rows, workload,
-        duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload, duration,
+                                             @extschema@.internal_clock_step());
     repetitions := o.repetitions;
     IF repetitions = 0 THEN
         RAISE WARNING 'the duration was too short to execute the query in all modes'
@@ -257,9 +282,9 @@ BEGIN
     overhead_margin_ns := round(o.overhead_margin_ns::numeric, 2);
     typical_overhead_ns := round(o.typical_overhead_ns::numeric, 2);
     typical_overhead_margin_ns := round(o.typical_overhead_margin_ns::numeric, 2);
-    slowdown_percent := round((o.overhead_ns * rows / 1e4 / o.plain_ms)::numeric, 4);
+    slowdown_percent := round((o.overhead_ns * rows / 1e4 / nullif(o.plain_ms, 0))::numeric, 4);
     predicted_ns := 2 * reading_ns;
-    measured_per_predicted := round(timing_ns / predicted_ns, 2);
+    measured_per_predicted := round(timing_ns / nullif(predicted_ns, 0), 2);
     parallel := o.parallel;
     jit := o.jit;
 END
@@ -310,6 +335,8 @@ DECLARE
     round integer;
     m integer;
     executed integer := 0;
+    suffix constant text := CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN'
+                            ELSE '' END;
     most constant integer := 20000;
     set_before constant text := split_part(current_setting('timing_clock_source', true), ' ', 1);
     plain_ms double precision;
@@ -389,11 +416,11 @@ BEGIN
                     END IF;
                 ELSE
                     times[m] := (@extschema@.internal_clock_execute(statement,
-                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END,
+                        CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END || suffix,
                         allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
                         planning := planning || (@extschema@.internal_clock_execute(
-                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is',
+                            'EXPLAIN (COSTS OFF) ' || statement, 'as it is' || suffix,
                             allow_writes, path)).ms;
                     END IF;
                 END IF;
@@ -435,9 +462,11 @@ BEGIN
                 FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
-                slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
-                overhead_ns_per_call := round((difference * 1e6 / node_calls)::numeric, 2);
-                overhead_margin_ns_per_call := round((margin * 1e6 / node_calls)::numeric, 2);
+                slowdown_percent := round((difference / nullif(plain_ms, 0) * 100)::numeric, 4);
+                overhead_ns_per_call :=
+                    round((difference * 1e6 / nullif(node_calls, 0))::numeric, 2);
+                overhead_margin_ns_per_call :=
+                    round((margin * 1e6 / nullif(node_calls, 0))::numeric, 2);
             ELSE
                 overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
                 overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;

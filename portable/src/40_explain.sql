@@ -87,6 +87,17 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
+-- Like internal_clock_move(), for statements that no cursor can execute. Leaves the caller's
+-- search_path.
+CREATE FUNCTION @extschema@.internal_clock_run(statement text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $body$
+BEGIN
+    EXECUTE statement;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_run(text) IS 'internal: executes a statement';
+
 -- Executes the statement under the caller's search_path ("path"). The block always ends with an
 -- error, which rolls back the statement's changes and the settings. Variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(
@@ -95,14 +106,15 @@ CREATE FUNCTION @extschema@.internal_clock_execute(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
-    as_cursor constant boolean := how = 'as a cursor';
-    is_plain constant boolean := as_cursor OR how = 'as it is';
+    as_cursor constant boolean := how LIKE 'as a cursor%';
+    is_plain constant boolean := as_cursor OR how LIKE 'as it is%';
     opened refcursor;
     started timestamptz;
     stopped timestamptz;
     is_second boolean := false;
     line text;
     lines text[];
+    explained json;
     had_id boolean := pg_current_xact_id_if_assigned() IS NOT NULL;
     has_id boolean;
     message text;
@@ -118,7 +130,14 @@ BEGIN
         IF as_cursor THEN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
-        IF is_plain THEN
+        IF is_plain AND how LIKE '% by EXPLAIN' THEN
+            EXECUTE pg_catalog.concat('EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT ',
+                CASE WHEN as_cursor
+                     THEN '@extschema@.internal_clock_move($1::pg_catalog.refcursor)'
+                     ELSE '@extschema@.internal_clock_run($1)' END)
+                INTO explained USING CASE WHEN as_cursor THEN opened::pg_catalog.text
+                                     ELSE statement END;
+        ELSIF is_plain THEN
             -- The same expression reads the clock before and after the statement. A second
             -- expression would be planned between the readings, because search_path has changed,
             -- and its planning would be measured.
@@ -163,7 +182,8 @@ BEGIN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
             DETAIL = 'A function in the query has written data or requested a transaction ID.';
     END IF;
-    ms := extract(epoch FROM stopped - started) * 1000;
+    ms := coalesce((explained -> 0 ->> 'Execution Time')::double precision,
+                   extract(epoch FROM stopped - started) * 1000);
     output := array_to_string(lines, chr(10));
     IF strpos(how, 'FORMAT JSON') > 0 THEN
         -- PostgreSQL 15 to 19 print MERGE's numbers of rows within the array of the target tables,
@@ -175,7 +195,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
     'internal: executes a statement and rolls its changes back; if how is "as it is", returns its '
     'duration in milliseconds, if it is "as a cursor", returns the duration without parsing and '
-    'planning, else returns the output of the EXPLAIN in how';
+    'planning, else returns the output of the EXPLAIN in how; with "by EXPLAIN", its clock '
+    'measures the duration';
 
 -- Returns the nodes of a plan in the order in which EXPLAIN prints them.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
@@ -256,8 +277,11 @@ DECLARE
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    until timestamptz := statement_timestamp()
-        + nullif(current_setting('statement_timeout')::interval, '0');
+    -- A third of the time until a timeout is for the measurements after the executions.
+    left_s constant double precision := (@extschema@.internal_clock_left()).seconds;
+    until_s constant double precision := left_s - least(left_s / 3, 1.5);
+    as_cursor constant text := 'as a cursor'
+        || CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN' ELSE '' END;
     shape record;
     lines text;
     plain double precision[];
@@ -278,7 +302,7 @@ BEGIN
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1
-                AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
+                AND 2.5 * elapsed > left_s THEN
                 RAISE EXCEPTION 'statement_timeout leaves no time to execute the query twice'
                     USING ERRCODE = '55000',
                     DETAIL = format('An execution took %s s.', round(elapsed::numeric, 1)),
@@ -289,7 +313,7 @@ BEGIN
                     allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.internal_clock_execute(statement, 'as a cursor',
+                one := @extschema@.internal_clock_execute(statement, as_cursor,
                     allow_writes, path);
                 plain := plain || one.ms;
             ELSE
@@ -303,10 +327,8 @@ BEGIN
         -- ends before the next round would exceed statement_timeout, because the function would
         -- then return nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
-            OR clock_timestamp()
-               + elapsed / n
-                 * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END
-                 * interval '1 s' > until;
+            OR elapsed * (1 + CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5
+                                   ELSE 1.5 END / n) > until_s;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
         printed := (@extschema@.internal_clock_execute(statement, count_calls,

@@ -400,7 +400,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_times(
     'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
 -- Reads the clock without pause until a time, and returns the seconds that were not lost in gaps.
-CREATE FUNCTION @extschema@.internal_clock_busy(until timestamptz) RETURNS double precision
+-- The argument "gap" is the duration of the shortest gap.
+CREATE FUNCTION @extschema@.internal_clock_busy(until timestamptz, gap interval)
+RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
@@ -410,7 +412,7 @@ DECLARE
 BEGIN
     WHILE last < until LOOP
         this := clock_timestamp();
-        IF this - last >= '10 us' THEN
+        IF this - last >= gap THEN
             lost := lost + (this - last);
         END IF;
         last := this;
@@ -418,7 +420,7 @@ BEGIN
     RETURN extract(epoch FROM last - began - lost);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz, interval) IS
     'internal: keeps a CPU busy until a time, and returns the seconds in which the process had it';
 
 -- Returns the sum of internal_clock_busy() over the processes of a parallel query, and their
@@ -426,12 +428,13 @@ COMMENT ON FUNCTION @extschema@.internal_clock_busy(timestamptz) IS
 -- this row the process is busy until the time is over; further rows return 0.  The query has
 -- workers only because the function around it is not volatile, and is called in FROM.
 CREATE FUNCTION @extschema@.internal_clock_busy_processes(
-    until timestamptz, OUT seconds double precision, OUT processes bigint) RETURNS SETOF record
+    until timestamptz, gap interval, OUT seconds double precision, OUT processes bigint)
+RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp AS $body$
     SELECT sum(b.s), count(*) FILTER (WHERE b.s > 0)
-    FROM (SELECT @extschema@.internal_clock_busy($1) AS s FROM pg_proc) AS b
+    FROM (SELECT @extschema@.internal_clock_busy($1, $2) AS s FROM pg_proc) AS b
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_busy_processes(timestamptz, interval) IS
     'internal: keeps several processes busy until a time, and returns the seconds in which they '
     'had a CPU, and their number';
 
@@ -450,7 +453,8 @@ BEGIN
     PERFORM set_config('max_parallel_workers_per_gather', (processes - 1)::text, true);
     SELECT b.* INTO busy
     FROM @extschema@.internal_clock_busy_processes(
-             clock_timestamp() + seconds * interval '1 s') AS b;
+             clock_timestamp() + seconds * interval '1 s',
+             greatest(10, 2 * @extschema@.internal_clock_step()) * interval '1 us') AS b;
     RETURN CASE WHEN busy.processes = processes
                 THEN greatest(0, 100 * (1 - busy.seconds / (processes * seconds))) END;
 END
@@ -464,10 +468,12 @@ CREATE FUNCTION @extschema@.internal_clock_waits(
     processes integer, ms double precision, seconds double precision) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    others_percent CONSTANT double precision :=
-        @extschema@.internal_clock_wait_percent(1, seconds);
+    -- null if a timeout leaves too little time
+    left_s CONSTANT double precision := (@extschema@.internal_clock_left()).seconds;
+    others_percent CONSTANT double precision := CASE WHEN left_s > 0.2 + 3 * seconds
+        THEN @extschema@.internal_clock_wait_percent(1, seconds) END;
     wait_percent CONSTANT double precision := CASE
-        WHEN processes = 1 THEN others_percent
+        WHEN processes = 1 OR others_percent IS NULL THEN others_percent
         ELSE @extschema@.internal_clock_wait_percent(processes, seconds) END;
     waited_ms CONSTANT numeric := ms * wait_percent / 100;
     reasons CONSTANT text := concat_ws(', ',
@@ -498,7 +504,9 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
+    step_us CONSTANT double precision := @extschema@.internal_clock_step();
     executed_s double precision;
+    share_s double precision;
     measured jsonb;
     result jsonb;
     processes integer;
@@ -521,8 +529,15 @@ BEGIN
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
     -- overhead has a wide margin, and so a low weight.
-    overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
-    reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
+    SELECT 0.2 * least(1, l.seconds) INTO share_s FROM @extschema@.internal_clock_left() AS l;
+    overhead := @extschema@.internal_clock_overhead(
+        CASE WHEN share_s < 0.2 THEN 1000 ELSE 10000 END, 'generate_series', 0.75 * share_s,
+        step_us);
+    -- clock_timestamp() cannot show the cost of a reading if it advances in longer steps than usual
+    reading := CASE WHEN step_us = 1 THEN (@extschema@.internal_clock_cost(0.25 * share_s)).cost_ns
+               WHEN overhead.timing_margin_ns < 0.5 * overhead.timing_ns
+               THEN overhead.timing_ns / 2 END;
+    reading := coalesce(reading, 25);
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns
                    THEN 0.55 * overhead.overhead_ns ELSE 10 END;

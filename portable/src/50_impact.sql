@@ -4,7 +4,7 @@
 --
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
-    seconds double precision,
+    seconds double precision, duration double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
     OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
@@ -20,7 +20,7 @@ LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp
 SET extra_float_digits = 1 AS $body$
 DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
-    duration double precision := 1;
+    total double precision;
     counts jsonb;
     system record;
     costs jsonb;
@@ -31,10 +31,12 @@ BEGIN
             DETAIL = format('The number given is %s.', seconds),
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
-    IF seconds IS NULL THEN
-        duration := @extschema@.internal_clock_duration(1);
-    ELSE
-        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
+    -- Measures the costs for a second, perhaps twice: clock_impact() calls this function again,
+    -- with a duration, if the server was idle. A timeout shortens all parts.
+    IF duration IS NULL THEN
+        total := @extschema@.internal_clock_duration(coalesce(seconds + 2, 1));
+        duration := total / coalesce(seconds + 2, 1);
+        seconds := total - 2 * duration + 0 * seconds;
     END IF;
     counts := @extschema@.internal_clock_counts(seconds, 'pg_sleep');
     SELECT c.cost_ns, c.cost_margin_ns INTO system
@@ -52,7 +54,8 @@ BEGIN
                                            'timing_ns', greatest(o.typical_timing_ns, 0),
                                            'timing_margin_ns', o.typical_timing_margin_ns)
         INTO STRICT costs
-        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration,
+                 @extschema@.internal_clock_step()) AS o
         WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
     EXCEPTION WHEN no_data_found THEN
         costs := costs || jsonb_build_object('problem',
@@ -64,7 +67,7 @@ BEGIN
     SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
 -- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
@@ -86,7 +89,7 @@ CREATE FUNCTION @extschema@.clock_impact(
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     WITH observed AS MATERIALIZED (
-        SELECT d.* FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY AS d
+        SELECT d.* FROM @extschema@.internal_clock_impact(seconds, NULL) WITH ORDINALITY AS d
     ), idle AS MATERIALIZED (
         SELECT seconds IS NOT NULL AND detail IS NOT TRUE
                    AND bool_and(o.slowdown_percent IS NULL) AS is_idle
@@ -95,7 +98,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
         UNION ALL
         -- if the server was idle, uses the statistics since their last reset
-        SELECT d.* FROM @extschema@.internal_clock_impact(NULL) WITH ORDINALITY AS d
+        SELECT d.*
+        FROM @extschema@.internal_clock_impact(
+                 NULL, least(1, (@extschema@.internal_clock_left()).seconds / 4))
+             WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
     SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,

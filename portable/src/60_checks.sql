@@ -17,6 +17,9 @@ DECLARE
     last timestamptz := began;
     this timestamptz;
     d interval;
+    step_us CONSTANT double precision := @extschema@.internal_clock_step();
+    -- a gap is a duration of 10 us or more, or of two steps of the clock
+    gap CONSTANT interval := greatest(10, 2 * step_us) * interval '1 us';
     block_began timestamptz;
     slot int;
     fastest interval[] := array_fill(NULL::interval, '{10}');
@@ -34,7 +37,7 @@ BEGIN
         FOR i IN 1..500 LOOP
             this := clock_timestamp();
             d := this - last;
-            IF d >= '10 us' OR d < '0' THEN
+            IF d >= gap OR d < '0' THEN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
@@ -72,10 +75,12 @@ BEGIN
           AND (SELECT avg(abs(x / p.period - round(x / p.period)))
                FROM unnest(p.distances) AS x) < 0.05;
     -- compares the fastest blocks of readings in the last 30 % of the time with those in the first
-    -- 30 %, because the processor may have become slower
+    -- 30 %, because the processor may have become slower; unknown if the clock's steps are longer
+    -- than these blocks
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7))
            / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
-    FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
+    FROM unnest(fastest) WITH ORDINALITY AS s(f, n)
+    WHERE step_us = 1;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
@@ -85,16 +90,23 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    seconds CONSTANT double precision := @extschema@.internal_clock_duration(duration);
+    until CONSTANT timestamptz := clock_timestamp() + duration * interval '1 s';
     facts jsonb;
     calls jsonb;
 BEGIN
     -- watches the clock first, because the other measurements may cause the CPU to be throttled
-    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
-    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * duration) AS w;
+    SELECT facts || to_jsonb(c) INTO facts
+    FROM @extschema@.internal_clock_cost(0.2 * duration) AS c;
     BEGIN
+        -- this measurement takes longest, in particular at the first call in a session
+        IF (@extschema@.internal_clock_left()).seconds < 0.4 THEN
+            RAISE EXCEPTION USING MESSAGE = 'not known: the time was too short';
+        END IF;
         SELECT to_jsonb(o) INTO calls
-        FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        FROM @extschema@.internal_clock_overhead(1000, 'generate_series',
+                 greatest(extract(epoch FROM until - clock_timestamp()), 0.1 * duration),
+                 @extschema@.internal_clock_step()) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
@@ -125,6 +137,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
                   WHEN f.by_tsc
                   THEN 'half of the cost of timing a call of a plan node, which reads the TSC '
                        'twice'
+                  WHEN f.system_ns IS NULL THEN 'not known: the time was too short'
                   ELSE 'cost of a reading of the system clock, which the server reads' END),
             ('backward_steps', f.steps, 0, 'steps',
              CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
@@ -178,7 +191,8 @@ BEGIN
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
-    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
+    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(
+             @extschema@.internal_clock_duration(duration))) AS c,
          LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most)
              AS t;
 END

@@ -7,7 +7,8 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns
-    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
+    FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration,
+             @extschema@.internal_clock_step()) AS o;
     -- The error rolls the setting back. The variable timing_ns keeps its value.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION

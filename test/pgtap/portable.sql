@@ -72,7 +72,8 @@ SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'porta
 SELECT is((SELECT string_agg(name, ', ' ORDER BY name COLLATE "C") FROM surface
            WHERE schema = 'portable' AND coalesce(NOT 'search_path=pg_catalog, pg_temp' = ANY
                (settings), true)),
-          'clock_explain, clock_explain_json, clock_explain_text, clock_query_overhead',
+          'clock_explain, clock_explain_json, clock_explain_text, clock_query_overhead, '
+              'internal_clock_run',
           'only functions that execute the caller''s statement do not set search_path');
 SELECT is((SELECT count(*)::int FROM pg_class WHERE relnamespace = 'portable'::regnamespace)
           + (SELECT count(*)::int FROM pg_type WHERE typnamespace = 'portable'::regnamespace), 0,
@@ -338,7 +339,7 @@ FROM explained WHERE n = 3 AND processes > 1;
 DROP TABLE original, explained, waits;
 -- Really busy processes.  No server starts 1000 processes for a query.
 SELECT cmp_ok(s, '>', 0::float8, 'a process is busy: ' || s)
-FROM portable.internal_clock_busy(clock_timestamp() + interval '0.2 s') AS s;
+FROM portable.internal_clock_busy(clock_timestamp() + interval '0.2 s', '10 us') AS s;
 -- Null if other sessions have started all workers.
 SELECT ok(min(s) >= 0 AND max(s) < 100, format('processes wait for a part of the time: %s', max(s)))
 FROM generate_series(1, 10) AS n, portable.internal_clock_wait_percent(2 + 0 * n, 0.1) AS s;
