@@ -58,7 +58,8 @@ BEGIN
                          'pg_temp.',
                 HINT = 'Ask for CREATE on a schema, or for TEMP on the database.';
         END IF;
-    ELSIF target ~ '["$''[:cntrl:]]' OR strpos(target, chr(92)) > 0 THEN
+    ELSIF target ~ concat('["$''', chr(1), '-', chr(31), chr(127), ']')
+        OR strpos(target, chr(92)) > 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_name',
             MESSAGE = format('clocktiming cannot be installed in schema %I', target),
             DETAIL = 'A quote, a backslash or a dollar sign is in its name.';
@@ -1331,7 +1332,7 @@ AS $body$
 DECLARE
     -- the first two words, after white space, comments and parentheses
     words text[] := regexp_match(query,
-        '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
+        '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([A-Za-z]*)\s*([A-Za-z]*)');
     word text := upper(words[1]);
     rest text := query;
     result text := '';
@@ -1380,8 +1381,8 @@ BEGIN
                                 '|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
             substring(rest FROM '^\$[0-9]+'),
             substring(rest FROM
-                '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
-            substring(rest FROM '^\$[[:alpha:]_]*[[:alnum:]_]*\$'),
+                '^(?:[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\s+|[0-9]+)'),
+            substring(rest FROM '^\$\w*\$'),
             left(rest, 1));
         IF part ~ '^\$[0-9]' THEN
             largest := greatest(largest, substr(part, 2)::integer);
@@ -1536,7 +1537,7 @@ AS $body$
     SELECT own.n, above.n, cardinality(own.place), own.item
     FROM numbered AS own
     LEFT JOIN numbered AS above
-        ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
+        ON above.place = own.place[1 : cardinality(own.place) - 1] AND cardinality(own.place) > 0
     ORDER BY own.n;
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS

@@ -58,7 +58,8 @@ BEGIN
                          'pg_temp.',
                 HINT = 'Ask for CREATE on a schema, or for TEMP on the database.';
         END IF;
-    ELSIF target ~ '["$''[:cntrl:]]' OR strpos(target, chr(92)) > 0 THEN
+    ELSIF target ~ concat('["$''', chr(1), '-', chr(31), chr(127), ']')
+        OR strpos(target, chr(92)) > 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_name',
             MESSAGE = format('clocktiming cannot be installed in schema %I', target),
             DETAIL = 'A quote, a backslash or a dollar sign is in its name.';

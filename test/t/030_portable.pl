@@ -51,6 +51,12 @@ sub refused
 	return;
 }
 
+# SQLAlchemy's text(), and others, take a colon before a word for a parameter, also in strings.
+foreach my $file ($PortableEdition::plain, $PortableEdition::tle)
+{
+	is(join(' ', slurp_file($file) =~ /(?<![:\w\\])(:\w+)(?!:)/g), '', "$file: no colon before a word");
+}
+
 my $state = "$PortableEdition::state; SHOW standard_conforming_strings; SHOW check_function_bodies";
 $session->query('DO $$BEGIN END$$');
 
