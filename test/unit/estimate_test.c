@@ -16,8 +16,9 @@
 #define MOST_NODES	8
 #define PROCESSES	2
 
-/* Mean time between samples. */
-#define INTERVAL	(20 * US)
+/* Mean time between samples, in ns. */
+#define DENSE		(20 * US)
+static double interval = DENSE;
 
 static uint64_t random_state = 88172645463325252;
 
@@ -134,17 +135,20 @@ typedef struct Simulation
 {
 	const char *name;
 	Shape		shape;
-	double		call;			/* mean time of a call of node 0, in INTERVALs */
-	int			samples;			/* number of INTERVALs */
+	double		call;			/* mean time of a call of node 0, in intervals */
+	int			samples;			/* number of intervals */
 	double		stop_every_ms;	/* mean time between losses of the sampler's CPU, for 2 ms; 0:
 								 * never */
-	double		lose_every_ms;	/* the same for the process, for 4 ms */
+	double		lose_every_ms;	/* the same for the process, for "lose_ms" */
 	double		tick_ms;		/* time between updates of the CPU time */
 	double		least;			/* percentage of the margins that must hold */
 	double		most;
-	double		bias;			/* of a time, in INTERVALs */
+	double		bias;			/* of a time, in intervals */
 	bool		throttled;		/* a limit of the CPU time, with a period of 100 ms */
 } Simulation;
+
+/* Length of a loss of the process's CPU. */
+static double lose_ms = 4;
 
 static Process process;
 static Sampled sampled;
@@ -258,14 +262,13 @@ simulate(const Simulation *simulation)
 
 	for (int i = 0; i < executions; i++)
 	{
-		make_process(simulation->shape, simulation->call * INTERVAL, simulation->samples *
-			INTERVAL);
-		if (simulation->lose_every_ms > 0)
-			process_disturb(&process, simulation->lose_every_ms * MS, 4 * MS, &random_state);
-		if (simulation->throttled)
-			process_throttle(&process, 100 * MS, &random_state);
+		make_process(simulation->shape, simulation->call * interval, simulation->samples *
+			interval);
+		if (simulation->lose_every_ms > 0 || simulation->throttled)
+			process_disturb(&process, &(Losses) {simulation->lose_every_ms * MS, lose_ms * MS,
+							simulation->throttled ? 100 * MS : 0}, &random_state);
 		sample_process(&process,
-					   &(Sampler) {INTERVAL, simulation->tick_ms * MS,
+					   &(Sampler) {interval, simulation->tick_ms * MS,
 					   simulation->stop_every_ms * MS, 2 * MS,
 					   simulation->throttled ? 100 * MS : 0},
 					   &sampled, &random_state);
@@ -293,9 +296,9 @@ simulate(const Simulation *simulation)
 	for (int node = 0; node < NODES + 1; node++)
 	{
 		double		stderr_ns = sqrt((square[node] - error[node] * error[node]) / executions);
-		double		bias = fmax(fabs(error[node]) - simulation->bias * INTERVAL, 0) / stderr_ns;
+		double		bias = fmax(fabs(error[node]) - simulation->bias * interval, 0) / stderr_ns;
 
-		if (true_self(node - 1) < 10 * INTERVAL)
+		if (true_self(node - 1) < 10 * interval)
 			continue;
 		largest_bias = fmax(largest_bias, bias);
 		all_in += in[node];
@@ -357,8 +360,26 @@ test_simulations(void)
 		{"a limit of the CPU time, phases", PHASES, 0.3, 3000, 0, 0, 4, 91, 98, 0.6, true}
 	};
 
+	/*
+	 * Processes that share their CPU with others.  The sampler cannot spin there, so its samples
+	 * are a millisecond apart.  Most of them find a process without its CPU.
+	 */
+	static const Simulation shared[] = {
+		{"shared CPU", EXPONENTIAL, 0.005, 60, 0, 4, 4, 93, 97, 0.6, false},
+		{"shared CPU, more samples", EXPONENTIAL, 0.005, 200, 0, 4, 4, 93, 97, 0.6, false},
+		{"shared CPU, phases", PHASES, 0.005, 60, 0, 4, 4, 93, 97, 0.6, false},
+		{"shared CPU, late samples", EXPONENTIAL, 0.05, 60, 10, 4, 4, 92, 97, 0.6, false},
+		{"shared CPU, short slices", EXPONENTIAL, 0.01, 60, 0, 1, 4, 92, 97, 0.6, false}
+	};
+
 	for (int i = 0; i < LENGTH(simulations); i++)
 		simulate(&simulations[i]);
+	interval = MS;
+	lose_ms = 8;
+	for (int i = 0; i < LENGTH(shared); i++)
+		simulate(&shared[i]);
+	interval = DENSE;
+	lose_ms = 4;
 }
 
 /* ---------------------------------------------------------------------
@@ -383,7 +404,7 @@ test_cpu_wait(void)
 		}
 		process_lose_cpu(&process, FIRST_NODE + 1, 10 * MS);
 		process_work(&process, FIRST_NODE + 1, 50 * US);
-		sample_process(&process, &(Sampler) {INTERVAL, 4 * MS, 0, 0, 0}, &sampled, &random_state);
+		sample_process(&process, &(Sampler) {interval, 4 * MS, 0, 0, 0}, &sampled, &random_state);
 		estimate_sampled();
 		found += nodes[1].times.cpu_wait_ns;
 		at_end += sampled.sums[FIRST_NODE + 1].cpu_wait_ns;

@@ -118,12 +118,35 @@ process_lose_cpu(Process *p, uint32_t number, double ns)
 	process_add(p, (Piece) {.number = number,.off = true,.ns = ns});
 }
 
-/* Lets a process lose its CPU at random times. */
+/* When a process loses its CPU. */
+typedef struct Losses
+{
+	double		every_ns;		/* mean time of work between two losses */
+	double		mean_ns;		/* mean length of a loss */
+	double		period_ns;		/* not 0: as by the limit of a container, after some
+								 * milliseconds of each period until its end */
+} Losses;
+
+static inline double
+work_until_loss(const Losses *losses, uint64_t *random)
+{
+	return losses->period_ns > 0 ? losses->period_ns * (0.04 + 0.06 * uniform(random)) :
+		losses->every_ns * random_exponential(random);
+}
+
+static inline double
+length_of_loss(const Losses *losses, double now, uint64_t *random)
+{
+	return losses->period_ns > 0 ? (floor(now / losses->period_ns) + 1) * losses->period_ns - now :
+		losses->mean_ns * random_exponential(random);
+}
+
+/* Lets a process lose its CPU outside of its wait events. */
 static inline void
-process_disturb(Process *p, double every_ns, double mean_ns, uint64_t *random)
+process_disturb(Process *p, const Losses *losses, uint64_t *random)
 {
 	static Process from;
-	double		next = every_ns * random_exponential(random);
+	double		next = work_until_loss(losses, random);
 
 	from = *p;
 	process_clear(p);
@@ -134,39 +157,12 @@ process_disturb(Process *p, double every_ns, double mean_ns, uint64_t *random)
 		while (piece.event == 0 && next < piece.ns)
 		{
 			process_work(p, piece.number, next);
-			process_lose_cpu(p, piece.number, mean_ns * random_exponential(random));
+			process_lose_cpu(p, piece.number, length_of_loss(losses, p->run_ns, random));
 			piece.ns -= next;
-			next = every_ns * random_exponential(random);
+			next = work_until_loss(losses, random);
 		}
 		if (piece.event == 0)
 			next -= piece.ns;
-		process_add(p, piece);
-	}
-}
-
-/* Stops a process after some milliseconds of each period, as the limit of a container does. */
-static inline void
-process_throttle(Process *p, double period_ns, uint64_t *random)
-{
-	static Process from;
-	double		left = period_ns * (0.04 + 0.06 * uniform(random));
-
-	from = *p;
-	process_clear(p);
-	for (int i = 0; i < from.npieces; i++)
-	{
-		Piece		piece = from.pieces[i];
-
-		while (piece.event == 0 && left < piece.ns)
-		{
-			process_work(p, piece.number, left);
-			piece.ns -= left;
-			process_lose_cpu(p, piece.number,
-							 (floor(p->run_ns / period_ns) + 1) * period_ns - p->run_ns);
-			left = period_ns * (0.04 + 0.06 * uniform(random));
-		}
-		if (piece.event == 0)
-			left -= piece.ns;
 		process_add(p, piece);
 	}
 }

@@ -294,16 +294,64 @@ drop_samples(SampleGap *gap, bool after)
 	}
 }
 
+/* Return the runs directly before and after a run; or NULL. */
+static const SampleRun *
+run_before(const SampleState *state, const SampleRun *run)
+{
+	return run->follows && run > state->runs ? run - 1 : NULL;
+}
+
+static const SampleRun *
+run_after(const SampleState *state, const SampleRun *run)
+{
+	const SampleRun *next = run + 1;
+
+	return next < state->runs + state->nruns && next->follows ? next : NULL;
+}
+
 /* A run was off the CPU: the gaps beside it are divided without its samples. */
 static void
 drop_run(SampleState *state, const SampleRun *run)
 {
-	uint32_t	i = (uint32_t) (run - state->runs);
+	const SampleRun *before = run_before(state, run);
+	const SampleRun *after = run_after(state, run);
 
-	if (i + 1 < state->nruns && state->runs[i + 1].gap >= 0)
-		drop_samples(&state->gaps[state->runs[i + 1].gap], false);
-	if (i > 0 && state->runs[i - 1].gap >= 0)
-		drop_samples(&state->gaps[state->runs[i - 1].gap], true);
+	if (after != NULL && after->gap >= 0)
+		drop_samples(&state->gaps[after->gap], false);
+	if (before != NULL && before->gap >= 0)
+		drop_samples(&state->gaps[before->gap], true);
+}
+
+/* Adds the variance of a switch between two numbers, for a square of a sample's time. */
+static void
+add_switch(const SampleTable *table, uint32_t from, uint32_t to, double square)
+{
+	if (from == SAMPLE_IDLE || from == to)
+		return;
+	table->sums[from].variance += square / 4;
+	table->sums[to].variance += square / 4;
+}
+
+/*
+ * Reduces the time of a run by "ns" off the CPU.  No sample of the run then stands for more than
+ * the rest, and the variance is that of these samples.
+ */
+static void
+shorten_run(SampleState *state, const SampleTable *table, SampleRun *run, double ns)
+{
+	const SampleRun *after = run_after(state, run);
+	double		left = run->ns - ns;
+	double		first = fmin(run->first_ns, left);
+	double		last = fmin(run->last_ns, left);
+
+	add_switch(table, run->previous, run->number, first * first - run->first_ns * run->first_ns);
+	if (after != NULL && after->gap < 0)
+		add_switch(table, run->number, after->number, last * last - run->last_ns * run->last_ns);
+	else if (run == &state->runs[state->nruns - 1])
+		state->weight_ns = last;
+	run->ns = left;
+	run->first_ns = first;
+	run->last_ns = last;
 }
 
 /*
@@ -349,13 +397,14 @@ take_off(SampleState *state, const SampleTable *table, double last_ns)
 				table->sums[run->number].cpu_wait_ns += ns;
 				if (ns > SAMPLE_RING * state->mean_ns)
 					drop_run(state, run);
+				shorten_run(state, table, run, ns);
 			}
 			else
 			{
 				state->gaps[run->gap].ns -= ns;
 				state->gaps[run->gap].off_ns += ns;
+				run->ns -= ns;
 			}
-			run->ns -= ns;
 			state->off_ns -= ns;
 		}
 	}
@@ -373,23 +422,28 @@ static void
 add_run(SampleState *state, uint32_t number, bool waits, bool late, double ns)
 {
 	SampleRun  *run = state->nruns > 0 ? &state->runs[state->nruns - 1] : NULL;
+	bool		follows = run != NULL;
 
 	if (run == NULL || run->number != number || run->waits != waits || run->gap >= 0 || late)
 	{
 		/* without space, only the longest run is kept */
 		if (state->nruns == SAMPLE_RUNS)
 		{
+			follows = state->longest == state->nruns - 1;
 			state->runs[0] = state->runs[state->longest];
+			state->runs[0].follows = false;
 			state->longest = 0;
 			state->nruns = 1;
 		}
 		run = &state->runs[state->nruns++];
 		*run = (SampleRun)
 		{
-			.number = number, .waits = waits, .gap = late ? (int) state->ngaps - 1 : -1
+			.number = number, .waits = waits, .gap = late ? (int) state->ngaps - 1 : -1,
+				.previous = late ? SAMPLE_IDLE : state->number, .follows = follows, .first_ns = ns
 		};
 	}
 	run->ns += ns;
+	run->last_ns = ns;
 	if (!waits && (state->runs[state->longest].waits || run->ns > state->runs[state->longest].ns))
 		state->longest = (uint32_t) (run - state->runs);
 }
@@ -426,15 +480,12 @@ sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 	if (!waits)
 		state->off_ns += ns;
 	add_run(state, sample->number, waits, late, ns);
-	if (!late && state->number != SAMPLE_IDLE && state->number != sample->number)
-	{
-		double		variance = (ns * ns + state->weight_ns * state->weight_ns) / 4;
-
-		sums->variance += variance;
-		table->sums[state->number].variance += variance;
-	}
 	if (!late)
+	{
+		add_switch(table, state->number, sample->number,
+				   ns * ns + state->weight_ns * state->weight_ns);
 		*table->squares += ns * ns;
+	}
 
 	/*
 	 * late samples increase the mean by little, but if all samples become

@@ -65,6 +65,13 @@ typedef struct SampleRun
 	int			gap;			/* index of the gap before a late sample; -1:
 								 * none */
 	double		ns;				/* time that they stand for */
+	double		first_ns;		/* times of the first and the last of them */
+	double		last_ns;
+	uint32_t	previous;		/* number of the sample before the first;
+								 * SAMPLE_IDLE if there is none or if the
+								 * first is late */
+	bool		follows;		/* the run before it in "runs" is the one
+								 * directly before */
 } SampleRun;
 
 #define SAMPLE_RUNS		512
@@ -144,7 +151,8 @@ extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
  * 1941): neighbouring samples at different numbers add (a^2 + b^2) / 4 to the variance of both
  * numbers, where a and b are the times of the two samples.  A node that works in one piece
  * therefore has a small variance, and a node that alternates with others has that of random
- * sampling.
+ * sampling.  If the process was off the CPU during a run of samples, none of them counts for more
+ * than the rest of the run's time.
  *
  * If calls are longer than about a fifth of the time between samples, the variance is smaller
  * than this estimate, because neighbouring samples are not independent.  A single sample in
