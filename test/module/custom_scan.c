@@ -7,7 +7,9 @@
  * custom node returns one row in N, or none if N is 0.  It adds the rows that it does not return
  * to "tuplecount" of its instrumentation, as a foreign data wrapper does with rows that it has
  * changed remotely.  If the table's name ends in _twin, the sequential scan has the custom node's
- * plan_node_id, as nodes of some extensions have.
+ * plan_node_id, as nodes of some extensions have.  If it ends in _batch, there are two custom nodes
+ * above each other.  The upper one executes the sequential scan itself and counts the rows of the
+ * lower one, which is never called, as TimescaleDB's VectorAgg does.
  *
  * Below Gather, each process scans the whole table, so that the numbers of rows are the same in
  * each execution.
@@ -31,14 +33,21 @@ void		_PG_init(void);
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 
+/* Members of custom_private: N, and the kind of the table's name. */
+#define PRIVATE(node, n) (list_nth_int(((CustomScan *) (node)->ss.ps.plan)->custom_private, n))
 #define CHILD(node) ((PlanState *) linitial((node)->custom_ps))
+
+enum
+{
+	PLAIN, TWIN, BATCH
+};
 
 static void
 custom_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 
-	if (lsecond_int(plan->custom_private))
+	if (PRIVATE(node, 1) == TWIN)
 		((Plan *) linitial(plan->custom_plans))->plan_node_id = plan->scan.plan.plan_node_id;
 	node->custom_ps = list_make1(ExecInitNode(linitial(plan->custom_plans), estate, eflags));
 }
@@ -48,10 +57,17 @@ custom_next(CustomScanState *node)
 {
 	TupleTableSlot *to = node->ss.ss_ScanTupleSlot;
 	TupleTableSlot *from;
-	int			n = linitial_int(((CustomScan *) node->ss.ps.plan)->custom_private);
+	int			n = PRIVATE(node, 0);
+	CustomScanState *lower = PRIVATE(node, 1) == BATCH ? (CustomScanState *) CHILD(node) : NULL;
+	PlanState  *scan = CHILD(lower != NULL ? lower : node);
 
-	for (int seen = 1; from = ExecProcNode(CHILD(node)), !TupIsNull(from); seen++)
+	for (int seen = 1; from = ExecProcNode(scan), !TupIsNull(from); seen++)
 	{
+		if (lower != NULL && lower->ss.ps.instrument != NULL)
+		{
+			lower->ss.ps.instrument->running = true;
+			lower->ss.ps.instrument->tuplecount++;
+		}
 		if (n != 0 && seen == n)
 			break;
 		if (node->ss.ps.instrument != NULL)
@@ -137,7 +153,7 @@ custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, L
 static const CustomPathMethods path_methods = {.CustomName = "custom", .PlanCustomPath = custom_plan};
 
 static Path *
-custom_path(PlannerInfo *root, RelOptInfo *rel, int n, bool twin, int workers)
+custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int kind, int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -150,8 +166,9 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, bool twin, int workers)
 	path->path.rows = rel->rows;
 	path->path.total_cost = 1.0 / (workers + 1);	/* so low that the planner chooses this path */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
-	path->custom_private = list_make2_int(n, twin);
+	path->custom_paths = list_make1(kind == BATCH ? custom_path(root, rel, 1, PLAIN, workers) :
+									create_seqscan_path(root, rel, rel->lateral_relids, 0));
+	path->custom_private = list_make2_int(n, kind);
 	path->methods = &path_methods;
 	return (Path *) path;
 }
@@ -160,18 +177,19 @@ static void
 custom_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	int			n;
-	bool		twin;
+	int			kind;
 	int			workers;
 
 	if (previous_set_rel_pathlist != NULL)
 		previous_set_rel_pathlist(root, rel, rti, rte);
 	if (rte->rtekind != RTE_RELATION || sscanf(get_rel_name(rte->relid), "custom_%d", &n) != 1)
 		return;
-	twin = strstr(get_rel_name(rte->relid), "_twin") != NULL;
-	add_path(rel, custom_path(root, rel, n, twin, 0));
+	kind = strstr(get_rel_name(rte->relid), "_twin") != NULL ? TWIN :
+		strstr(get_rel_name(rte->relid), "_batch") != NULL ? BATCH : PLAIN;
+	add_path(rel, custom_path(root, rel, n, kind, 0));
 	workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
 	if (rel->consider_parallel && workers > 0)
-		add_partial_path(rel, custom_path(root, rel, n, twin, workers));
+		add_partial_path(rel, custom_path(root, rel, n, kind, workers));
 }
 
 void

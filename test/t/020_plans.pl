@@ -42,6 +42,7 @@ $node->safe_psql(
 	CREATE TABLE custom_10 AS SELECT * FROM u;
 	CREATE TABLE custom_0 AS SELECT * FROM u;
 	CREATE TABLE custom_10_twin AS SELECT * FROM u;
+	CREATE TABLE custom_10_batch AS SELECT * FROM u;
 	CREATE TABLE p (i integer, k integer) PARTITION BY RANGE (i);
 	CREATE TABLE q (i integer, k integer) PARTITION BY RANGE (i);
 	SELECT format('CREATE TABLE %s_%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s)', n, m, n, m * 1000, (m + 1) * 1000)
@@ -669,6 +670,14 @@ for my $n (1, 10, 0)
 plan_is_exact('two nodes with one plan_node_id', 'SELECT count(*) FROM custom_10_twin', like => [ qr/Custom Scan; .*Actual Rows=3000;.*\n +Seq Scan.*Actual Rows=3000/ ],
 	rows => { Aggregate => 1, 'Custom Scan' => 3000, 'Seq Scan' => 3000 });
 is(query(q{SELECT count(DISTINCT node), bool_and(self_ms >= 0) FROM clock_explain('SELECT count(*) FROM custom_10_twin') WHERE node > 0}), '3|t', 'each has a row and a time');
+# The upper custom node executes the scan below the lower one, which is never called. All that follows
+# a call of the scan is time of the upper node.
+plan_is_exact('a custom node executes the input of the node below', 'SELECT i FROM custom_10_batch', like => [ qr/^Custom Scan;.*\n +Custom Scan; .*\n +Seq Scan/ ],
+	rows => { 'Custom Scan' => '3000 3000', 'Seq Scan' => 3000 });
+plan_is_exact('the same in loops', 'SELECT count(*) FROM few JOIN custom_10_batch AS c ON c.k <> few.i', set => $inner,
+	like => [ qr/^ *Nested Loop/m, qr/^ *Custom Scan; Actual Loops=10; Actual Rows=3000;/m ], rows => { 'Custom Scan' => '30000 30000' });
+is(query(q{SELECT string_agg((self_ms > 0)::text, ' ' ORDER BY node) FROM clock_explain('SELECT pg_sleep(0.01) FROM custom_10_batch WHERE i <= 300') WHERE node IN (1, 2)}),
+	'true false', 'the node that is never called has no time');
 plan_is_exact('custom scans in an Append', 'SELECT i FROM custom_1 UNION ALL SELECT i FROM custom_10 UNION ALL SELECT i FROM custom_0',
 	like => [ qr/^Append; .*Actual Rows=3300;/, qr/($custom(.|\n)*){3}/ ], rows => { Append => 3300, 'Custom Scan' => '3000 3000 3000' });
 for my $n (1, 10, 0)

@@ -109,6 +109,22 @@ put_stub(ProbedNode *probed)
 }
 
 /*
+ * Returns the number to publish after calls of a node, at its first call.  This is the number of
+ * the node above, unless that is a custom node that has not been called: a custom node above may
+ * execute the input of another one itself, as TimescaleDB's VectorAgg does.
+ */
+static uint32
+number_of_caller(const ProbedNode *probed)
+{
+	const ProbedNode *above = probed->parent;
+
+	while (above != NULL && !above->begun && IsA(above->node, CustomScanState))
+		above = above->parent;
+	return above != NULL && above != probed->parent && above->begun ? above->number :
+		probed->above;
+}
+
+/*
  * Called at a node's first call.  Gather's first call makes the server replace the function of a
  * parallel Hash Join below it.  So a node restores the stubs of the nodes below it, and of those
  * above it, because the Hash Join may already have been called.
@@ -119,6 +135,7 @@ begin(ProbedNode *probed)
 	/* as ExecProcNodeFirst() does, which the stub replaces */
 	check_stack_depth();
 	probed->begun = true;
+	probe_set_above(probed, number_of_caller(probed));
 	instr_set_timer(probed->instr, false);
 	for (ProbedNode *child = probed->child; child != NULL; child = child->sibling)
 	{
@@ -166,14 +183,15 @@ call_probed(ProbedNode *probed)
 {
 	PlanState  *node = probed->node;
 	NodeInstr  *instr = probed->instr;
-	uint32		above = probed->is_called ? *current_number : probed->above;
 	bool		begins = !instr->running;
 	double		first_ns = 0;
 	uint64		start_ns = 0;
+	uint32		above;
 	TupleTableSlot *slot;
 
 	if (!probed->begun)
 		begin(probed);
+	above = probed->is_called ? *current_number : probed->above;
 	if (begins && draw_loop(probed))
 		start_ns = system_clock_read();
 	if (probed->counts_usage)
