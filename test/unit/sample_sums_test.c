@@ -303,6 +303,37 @@ test_cpu_waits(void)
 		sample(1 + i % 2, 0, 20 * US, 0);
 	sample(1, 0, 20 * US, (3 * SAMPLE_RUNS + 10) * 20 * US);
 	ok(near(s.sums[3].cpu_wait_ns, 100 * US, 1), "the longest of many runs is remembered");
+
+	/* the longest run, and after 511 others, which are forgotten, a gap */
+	begin(4, WAITS);
+	sample(3, 0, 5 * MS, 0);
+	for (int i = 0; i < SAMPLE_RUNS - 1; i++)
+		sample(1 + i % 2, 0, 20 * US, 0);
+	sample(1, 0, 1 * MS, (SAMPLE_RUNS - 1) * 20 * US + 1 * MS);
+	work(3, 2 * SAMPLE_RING, 20 * US);
+	ok(near(s.sums[3].cpu_wait_ns, 5 * MS, 1), "the process was off the CPU in the longest run");
+	ok(near(s.sums[2].cpu_ns, (SAMPLE_RUNS / 2 - 1) * 20 * US + 1 * MS / 4, 1 * US),
+	   "that run is not taken for the one before the gap");
+}
+
+static void
+test_variance_off_cpu(void)
+{
+	begin(4, WAITS);
+	work(1, 10, 20 * US);
+	for (int i = 0; i < 10; i++)
+		sample(2, 0, 100 * US, 0);
+	sample(1, 0, 20 * US, 20 * US);
+	ok(near(s.sums[2].cpu_wait_ns, 1 * MS, 1) && near(s.sums[2].cpu_ns, 0, 1), "a run off the CPU");
+	ok(near(s.sums[2].variance, 200e6, 1) && near(s.sums[1].variance, 200e6, 1),
+	   "its samples have no variance");
+	work(1, 10, 20 * US);
+	for (int i = 0; i < 10; i++)
+		sample(2, 0, 100 * US, 0);
+	sample(2, 0, 100 * US, 130 * US);
+	work(1, 1, 20 * US);
+	ok(near(s.sums[2].variance, 200e6 + (400 + 100 * 100 + 100 * 100 + 400) * 1e6 / 4, 1),
+	   "a sample counts for at most the rest of the run's time");
 }
 
 static void
@@ -366,6 +397,7 @@ main(void)
 	test_variance();
 	test_gaps();
 	test_cpu_waits();
+	test_variance_off_cpu();
 	test_pending();
 	test_pace();
 	return done();
