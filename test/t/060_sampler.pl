@@ -67,6 +67,18 @@ my $other = ClockSession->new($node);
 is($session->query(q{SELECT string_agg(concat_ws(' ', node_type, waits ~ '^Timeout:PgSleep (9[5-9]|100) %$', wait_ms BETWEEN 500 AND self_ms), ', ' ORDER BY node)
 	FROM clock_explain('SELECT count(*) FROM a WHERE i <= 5 AND pg_sleep(0.1) IS NOT NULL') WHERE node_type = 'Seq Scan'})->{out},
 	'Seq Scan t t', 'a sleep in a filter');
+# An execution that fails within a function. Its time belongs to the node that has called the function.
+$session->query(q{CREATE FUNCTION fails() RETURNS integer LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM clock_explain('SELECT 1 / (pg_sleep(0.5) IS NULL)::integer');
+		RETURN 1;
+	EXCEPTION WHEN division_by_zero THEN
+		RETURN 0;
+	END $$});
+is($session->query(q{SELECT string_agg(node_type, ' ' ORDER BY wait_ms DESC)
+	FROM clock_explain('SELECT pg_sleep(0.05 + f) FROM (SELECT fails() AS f FROM a WHERE i = 7 OFFSET 0) AS x') WHERE node IN (1, 2)})->{out},
+	'Seq Scan Subquery Scan', 'an execution that fails within a function');
+
 is($session->query(qq{SELECT sum(wait_ms) <= max(run_ms) / 100 FROM clock_explain('$slow')})->{out}, 't', 'a plan without waits');
 $other->query('BEGIN; UPDATE a SET k = k WHERE i = 7');
 $session->send(q{SELECT string_agg(concat_ws(' ', node_type, waits ~ '^Lock:transactionid (9\d|100) %', wait_ms >= 1900), ', ' ORDER BY node)

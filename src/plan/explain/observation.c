@@ -28,14 +28,20 @@ static dlist_head observations = DLIST_STATIC_INIT(observations);
 /* Sampler's sums of waits that are already in an observation, by index of ObservedProcess.waits. */
 static double wait_base[OBSERVED_WAITS];
 
-/* Replaces the array at once, because observed_waits() may interrupt this function. */
-static void
+/*
+ * Replaces the array at once, because observed_waits() may interrupt this function.  Returns false
+ * if there is no memory: no error may be raised after an error.
+ */
+static bool
 grow_waits(Observation *o)
 {
 	int			max_waits = Max(2 * o->max_waits, 16);
-	ObservedWait *waits = MemoryContextAlloc(o->context, sizeof(ObservedWait) * max_waits);
+	ObservedWait *waits = MemoryContextAllocExtended(o->context, sizeof(ObservedWait) * max_waits,
+													 MCXT_ALLOC_NO_OOM);
 	ObservedWait *old = o->waits;
 
+	if (waits == NULL)
+		return false;
 	if (old != NULL)
 		memcpy(waits, old, sizeof(ObservedWait) * o->nwaits);
 	pg_compiler_barrier();
@@ -44,6 +50,7 @@ grow_waits(Observation *o)
 	pg_compiler_barrier();
 	if (old != NULL)
 		pfree(old);
+	return true;
 }
 
 static void
@@ -57,8 +64,8 @@ add_wait(Observation *o, int place, uint32 event, double ns)
 			return;
 		}
 	}
-	if (o->nwaits == o->max_waits)
-		grow_waits(o);
+	if (o->nwaits == o->max_waits && !grow_waits(o))
+		return;
 	o->waits[o->nwaits] = (ObservedWait)
 	{
 		.place = place, .event = event, .ns = ns
@@ -235,12 +242,29 @@ begin_epoch(const Observation *next)
 					   (uint32) next->nworkers);
 }
 
+/*
+ * Called if an error has ended an execution.  The times so far belong to the node that has called
+ * it; the sampler goes on as the calling execution wants.
+ */
+static void
+return_to_caller(Observation *o)
+{
+	const Observation *above = owner_of(o->above);
+
+	if (above == NULL || !above->under_way)
+		return;
+	observe_collect(o, 1);
+	observed->asked = above->options.asked;
+}
+
 /* Reset callback of the query's memory context; called after an error, too. */
 static void
 end_observation(void *arg)
 {
 	Observation *o = arg;
 
+	if (o->under_way && o->above != SAMPLE_IDLE && observed != NULL)
+		return_to_caller(o);
 	if (has_number(o, *current_number))
 		*current_number = owner_of(o->above) != NULL ? o->above : SAMPLE_IDLE;
 	dlist_delete(&o->link);
