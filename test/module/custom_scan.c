@@ -8,8 +8,8 @@
  * to "tuplecount" of its instrumentation, as a foreign data wrapper does with rows that it has
  * changed remotely.  If the table's name ends in _twin, the sequential scan has the custom node's
  * plan_node_id, as nodes of some extensions have.  If it ends in _batch, there are two custom nodes
- * above each other.  The upper one executes the sequential scan itself and counts the rows of the
- * lower one, which is never called, as TimescaleDB's VectorAgg does.
+ * above each other.  The upper one executes the sequential scan itself, and counts 1000 rows of the
+ * lower one, which is never called, for each row, as TimescaleDB's VectorAgg does.
  *
  * Below Gather, each process scans the whole table, so that the numbers of rows are the same in
  * each execution.
@@ -36,6 +36,9 @@ static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 /* Members of custom_private: N, and the kind of the table's name. */
 #define PRIVATE(node, n) (list_nth_int(((CustomScan *) (node)->ss.ps.plan)->custom_private, n))
 #define CHILD(node) ((PlanState *) linitial((node)->custom_ps))
+
+/* Rows of the lower custom node for each row of the scan. */
+#define BATCH_ROWS	1000
 
 enum
 {
@@ -66,7 +69,7 @@ custom_next(CustomScanState *node)
 		if (lower != NULL && lower->ss.ps.instrument != NULL)
 		{
 			lower->ss.ps.instrument->running = true;
-			lower->ss.ps.instrument->tuplecount++;
+			lower->ss.ps.instrument->tuplecount += BATCH_ROWS;
 		}
 		if (n != 0 && seen == n)
 			break;
