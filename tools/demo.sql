@@ -8,7 +8,8 @@ LOAD '$libdir/plugins/clocktiming';
 CREATE TABLE orders AS SELECT i AS id, md5(i::text) AS note FROM generate_series(1, 300000) AS i;
 VACUUM ANALYZE orders;
 SET max_parallel_workers_per_gather = 0;
-SELECT min(source) AS fast FROM clock_sources WHERE available AND source IN ('rdtsc', 'system') \gset
+SELECT min(source) AS fast FROM clock_sources
+WHERE available AND source IN ('rdtsc', 'system') \gset
 
 \echo
 \echo '1. Where does the time of a query go?  No call is timed; a sampler sees which node is at work, and what it waits for.'

@@ -453,6 +453,18 @@ test_edges(void)
 	ok(nodes[0].self_margin_ns >= 1000 && nodes[1].self_margin_ns >= 1000, "and each margin contains it");
 
 	new_plan(3, 1);
+	runs[0].run_ns = runs[0].cpu_ns = runs[0].outside.cpu_ns = 1000;
+	runs[0].samples = 1;
+	runs[0].squares = 1000 * 1000;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.self_ns, 500) && near(plan.outside.times.self_ns, 500) && is_sound(),
+	   "if the only sample is outside of the nodes, the root has half of the time");
+	ok(nodes[0].self_margin_ns >= 1000 && plan.outside.self_margin_ns >= 500, "and the margins contain all of it");
+	runs[0].samples = 999;
+	plan_estimate(&plan);
+	ok(near(plan.outside.times.self_ns, 999), "with many samples, hardly any");
+
+	new_plan(3, 1);
 	plan_estimate(&plan);
 	ok(is_sound() && isnan(nodes[0].share_percent) && nodes[0].times.total_ns == 0, "an execution without time has no shares");
 	new_plan(0, 1);

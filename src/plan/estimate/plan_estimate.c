@@ -113,6 +113,33 @@ times_of(const SampleSums *samples, const ProcessScale *scale)
 	return times;
 }
 
+/* Moves a part of all times but the variance. */
+static void
+move_part(NodeTimes *from, NodeTimes *to, double part)
+{
+	to->self_ns += part * from->self_ns;
+	to->cpu_ns += part * from->cpu_ns;
+	to->wait_ns += part * from->wait_ns;
+	to->cpu_wait_ns += part * from->cpu_wait_ns;
+	from->self_ns -= part * from->self_ns;
+	from->cpu_ns -= part * from->cpu_ns;
+	from->wait_ns -= part * from->wait_ns;
+	from->cpu_wait_ns -= part * from->cpu_wait_ns;
+}
+
+/*
+ * The only samples of a short execution may be outside of the nodes, by chance.  A plan without
+ * time would be wrong, so of n samples and one more, the latter is assumed to be in the root node:
+ * it gets 1 / (n + 1) of the time outside (Laplace's rule of succession).
+ */
+static void
+move_outside(PlanEstimate *plan, int process)
+{
+	if (plan->nnodes > 0 && plan->nodes[0].records[process].loops > 0)
+		move_part(&plan->outside_by_process[process], &plan->nodes[0].by_process[process],
+				  1.0 / ((double) plan->processes[process].samples + 1));
+}
+
 /* Returns the nearest node above whose samples contain the time of a NODE_WHOLE. */
 static NodeEstimate *
 sampled_above(PlanEstimate *plan, const NodeEstimate *node)
@@ -363,6 +390,7 @@ plan_estimate(PlanEstimate *plan)
 		if (scale.time == 0 && plan->nnodes > 0)
 			plan->nodes[0].by_process[p].self_ns = plan->nodes[0].by_process[p].cpu_ns =
 				run->run_ns;
+		move_outside(plan, p);
 		move_whole(plan, p);
 	}
 	plan->outside.by_process = plan->outside_by_process;
