@@ -1132,7 +1132,7 @@ COMMENT ON COLUMN clock_plan_stats.total_ms IS
     'estimated time of all executions, without the cost of timing them, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS
     'half of a 95 % confidence interval of the time of all executions, in milliseconds; null if '
-    'fewer than two of several executions below 5 ms were timed';
+    'fewer than two of several short executions were timed';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS
     'mean time of an execution, in milliseconds; null if none succeeded';
 COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS

@@ -12,12 +12,14 @@
 #define TIMING_COUNTER_READS	"CNTVCT_EL0"
 #define timing_counter_read		arm_counter_read
 #define timing_counter_why_not	arm_counter_why_not
+#define timing_counter_why_not_trusted arm_counter_why_not_trusted
 #else
 #define TIMING_COUNTER			"rdtsc"
 #define TIMING_COUNTER_ORDERED	"rdtscp"
 #define TIMING_COUNTER_READS	"RDTSC"
 #define timing_counter_read		tsc_read_rdtsc
 #define timing_counter_why_not	tsc_why_no_rdtsc
+#define timing_counter_why_not_trusted() tsc_judge(tsc_evidence())
 #endif
 
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) || defined(CLOCKTIMING_HAVE_TSC)

@@ -53,7 +53,6 @@ sub compare
 	is("$executions +/- $margin", "$calls +/- 0", "$what: all $n executions are counted");
 	is($calls, $n, "$what: pg_stat_statements, too");
 	cmp_ok($timed, '<', $n / 2, "$what: few executions are timed");
-	# The statistics lack the time in other hooks of the executor, which is short
 	cmp_ok(abs($total - $true), '<=', 0.1 * $true + 2 * $total_margin, "$what: their time ($true ms by pg_stat_statements, $total +/- $total_margin)");
 	cmp_ok($total_margin, '<', $true / 2, "$what: the margin is small");
 	return;
@@ -64,10 +63,20 @@ compare('one of 250 reads many rows', ' on cust', 3000, $generic, 'PREPARE p(int
 	map { 'EXECUTE p(' . ($_ % 250 == 0 ? 1 : 200000 + $_) . ')' } 1 .. 3000);
 compare('a table is filled', 'Seq Scan on filled', 3020, 'TRUNCATE filled', $generic, 'PREPARE p AS SELECT count(*) FROM filled', ('EXECUTE p') x 3000,
 	'INSERT INTO filled SELECT generate_series(1, 200000)', ('EXECUTE p') x 20);
+compare('one of 100 takes less than a tick', 'Seq Scan on few', 10000,
+	q{DO $$ BEGIN FOR k IN 1 .. 10000 LOOP PERFORM pg_sleep(CASE WHEN k % 100 = 0 THEN 0.003 ELSE 0 END) FROM few LIMIT 1; END LOOP; END $$});
 compare('in a function', 'Seq Scan on few', 2000,
 	q{DO $$ BEGIN FOR k IN 1 .. 2000 LOOP PERFORM pg_sleep(CASE WHEN k % 200 = 0 THEN 0.05 ELSE 0 END) FROM few LIMIT 1; END LOOP; END $$});
 compare('triggers belong to the execution', 'Insert on fired', 2000, 'TRUNCATE fired', $generic, 'PREPARE p(integer) AS INSERT INTO fired SELECT $1 FROM (SELECT pg_sleep(CASE WHEN $1 < 0 THEN 0.05 ELSE 0 END)) s',
 	map { 'EXECUTE p(' . ($_ % 200 == 0 ? -$_ : $_) . ')' } 1 .. 2000);
+
+# The time of an execution is that of pg_stat_statements
+query('SELECT clock_stats_reset(), pg_stat_statements_reset()');
+query(q{SET clocktiming.track_everything = on; DO $$ BEGIN FOR k IN 1 .. 300 LOOP PERFORM count(*) FROM few; END LOOP; END $$});
+is(query(q{
+	SELECT p.executions, p.timed_executions, p.total_margin_ms, s.calls, abs(p.total_ms / s.total_exec_time - 1) < 1e-5
+	FROM clock_plan_stats p JOIN pg_stat_statements s USING (queryid) WHERE p.plan LIKE '%on few%' AND p.executions > 1}),
+	'300|300|0|300|t', 'if all executions are timed, their time is that of pg_stat_statements');
 
 # Long executions that fail are no executions, and do not become part of the next one
 query('SELECT clock_stats_reset()');

@@ -79,71 +79,6 @@ simulate(void)
 }
 
 /*
- * Samples a population in which some values are much larger than the others, and are observed for
- * certain.  The others are sampled with equal probabilities.
- */
-static void
-simulate_join(void)
-{
-	uint64_t	state = UINT64_C(521288629);
-	double		x[VALUES],
-				total = 0,
-				sum = 0;
-	int			in = 0;
-
-	for (int i = 0; i < VALUES; i++)
-	{
-		x[i] = i % 50 == 0 ? 5000 : 10 + random_exponential(&state) * 5;
-		total += x[i];
-	}
-	for (int run = 0; run < RUNS; run++)
-	{
-		WeightedSums drawn = {0},
-					certain = {0},
-					joined;
-
-		for (int i = 0; i < VALUES; i++)
-		{
-			double		off = (uniform(&state) - 0.5) * 12;
-
-			if (x[i] == 5000)
-				weighted_add(&certain, 1, x[i] + off, 12);
-			else if (uniform(&state) < 0.1)
-				weighted_add(&drawn, 10, x[i], 0);
-		}
-		joined = weighted_join(&drawn, &certain, VALUES, 0);
-		sum += joined.wx;
-		in += fabs(joined.wx - total) <= weighted_join_margin(&drawn, &certain, VALUES, 0);
-	}
-	ok(is_near(sum / RUNS, total, 0.0005), "the total of two strata has no bias: %g, %g", sum / RUNS, total);
-	ok(in > RUNS * 0.93 && in < RUNS * 0.97, "95 %% intervals of this total: %d of %d contain the truth", in, RUNS);
-}
-
-/* Joins strata of which one is empty, or of which few values were drawn. */
-static void
-join(void)
-{
-	WeightedSums none = {0},
-				one = {0},
-				three = {0},
-				joined;
-
-	weighted_add(&one, 1, 7, 0);
-	for (int i = 1; i <= 3; i++)
-		weighted_add(&three, 1, i, 0);
-	joined = weighted_join(&three, &none, 3, 100);
-	ok(joined.wx == 6 && joined.w == 3 && weighted_join_margin(&three, &none, 3, 100) == 0, "if all values were drawn, the margin is 0");
-	joined = weighted_join(&three, &one, 1, 100);
-	ok(joined.wx == 13 && joined.w == 4 && weighted_join_margin(&three, &one, 1, 100) == 0, "the number of values is at least that of the known ones");
-	joined = weighted_join(&three, &one, 31, 100);
-	ok(joined.wx == 67 && joined.w == 31 && joined.n == 4, "a sample represents the values that are not certain");
-	joined = weighted_join(&none, &one, 3, 100);
-	ok(joined.wx == 107 && weighted_join_margin(&none, &one, 3, 100) == 100, "without a sample, each of the others is between 0 and the largest");
-	ok(isnan(weighted_join_margin(&one, &none, 3, 100)), "no margin from one of several values");
-	ok(weighted_join_margin(&none, &one, 1, 100) == 0 && isnan(weighted_mean(&none)), "no margin if all values are certain");
-}
-
-/*
  * Counts how often the interval of a mean contains the true mean, and how often Welch's test calls
  * two samples of the same population different.
  */
@@ -223,8 +158,6 @@ int
 main(void)
 {
 	simulate();
-	simulate_join();
-	join();
 	simulate_means();
 	compare();
 	return done();

@@ -67,12 +67,13 @@ weighted_mean_stderr(const WeightedSums *sums)
 
 /*
  * Returns the degrees of freedom: n - 1, where n equally weighted values would be as precise (Kish,
- * Survey Sampling, 1965, section 11.7).
+ * Survey Sampling, 1965, section 11.7).  In the sums of a population
+ * (plan/estimate/population_sums.h), this number of values is larger than the number that was seen.
  */
 static double
 weighted_df(const WeightedSums *sums)
 {
-	return sums->w * sums->w / sums->w2 - 1;
+	return fmin(sums->w * sums->w / sums->w2, sums->n) - 1;
 }
 
 double
@@ -81,57 +82,6 @@ weighted_mean_margin(const WeightedSums *sums)
 	if (!(sums->n >= 2) || weighted_df(sums) < LEAST_DF)
 		return NAN;
 	return stats_t_critical(0.95, 0.05, weighted_df(sums)) * weighted_mean_stderr(sums);
-}
-
-/* Returns the number of values that are not certain. */
-static double
-number_of_others(const WeightedSums *drawn, const WeightedSums *certain, double n)
-{
-	return fmax(n - certain->n, drawn->n);
-}
-
-WeightedSums
-weighted_join(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
-{
-	WeightedSums all = *certain;
-	double		others = number_of_others(drawn, certain, n);
-	double		factor;
-
-	if (drawn->n < 1)
-	{
-		all.w += others;
-		all.wx += others * most / 2;
-		all.wxx += others * most * most / 4;
-		return all;
-	}
-	factor = others / drawn->w;
-	all.n += drawn->n;
-	all.w += others;
-	all.w2 += factor * factor * drawn->w2;
-	all.wx += factor * drawn->wx;
-	all.wxx += factor * drawn->wxx;
-	all.w2x += factor * factor * drawn->w2x;
-	all.w2xx += factor * factor * drawn->w2xx;
-	all.wv += factor * drawn->wv;
-	return all;
-}
-
-double
-weighted_join_margin(const WeightedSums *drawn, const WeightedSums *certain, double n, double most)
-{
-	double		others = number_of_others(drawn, certain, n);
-	double		of_certain = NORMAL_975 * root(certain->wv);
-	double		of_others;
-
-	if (drawn->n < 1)
-		return others * most / 2 + of_certain;
-	if (others <= drawn->n)
-		return of_certain;
-	if (drawn->n < 2 || weighted_df(drawn) < LEAST_DF)
-		return NAN;
-	of_others = stats_t_critical(0.95, 0.05, weighted_df(drawn)) * weighted_mean_stderr(drawn) *
-		others * root(1 - drawn->n / others);
-	return hypot(of_certain, of_others);
 }
 
 WeightedTest

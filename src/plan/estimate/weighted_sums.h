@@ -52,24 +52,6 @@ extern double weighted_mean_stderr(const WeightedSums *sums);
 /* Returns half of the mean's 95 % confidence interval, by Student's t; NAN for n < 2. */
 extern double weighted_mean_margin(const WeightedSums *sums);
 
-/*
- * Estimate from two strata: values that are all known ("certain", with weight 1, of which each may
- * have an error), and others, of which a sample was drawn.  "n" is the number of all values.
- *
- * weighted_join() returns sums for the functions above, with weights that add up to n; weights of
- * drawn values are multiplied by a factor.  If no value was drawn, the others count as "most" / 2,
- * where "most" is about the largest of them.
- *
- * weighted_join_margin() returns half of a 95 % confidence interval of the total, which is the wx
- * of the joined sums: by Student's t from the standard error of the drawn values' mean, with the
- * correction for a finite population (Cochran, Sampling Techniques, 1977, sections 2.5 and 5.3).
- * NAN if a single value was drawn from several.
- */
-extern WeightedSums weighted_join(const WeightedSums *drawn, const WeightedSums *certain, double n,
-								  double most);
-extern double weighted_join_margin(const WeightedSums *drawn, const WeightedSums *certain,
-								   double n, double most);
-
 /* Comparison of two means, a and b. */
 typedef struct WeightedTest
 {

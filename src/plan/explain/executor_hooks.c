@@ -11,7 +11,6 @@
 #include "utils/guc.h"
 
 #include "compat.h"
-#include "core/reference.h"
 #include "core/system_clock.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/explain/explain_option.h"
@@ -58,6 +57,13 @@ const ExecutionWatcher *execution_watcher = NULL;
 
 /* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
+
+/* A counted execution between its ExecutorRun() and its ExecutorFinish(); desc NULL: none. */
+static struct
+{
+	const QueryDesc *desc;
+	CountedStart start;
+}			finishing;
 
 /* Number of nested executions at work whose statements are clocktiming's own (is_own()). */
 static int	own_depth = 0;
@@ -194,10 +200,12 @@ begin_execution(QueryDesc *desc, bool workers, bool own, CountedStart *counted, 
 
 	if (asked || drawn.nodes)
 		plan_sampler_prepare(explained);
-	start_ns = reference_ns();
+	start_ns = system_clock_read();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
 	execution->drawn = drawn;
+	if (drawn.weight > 0)
+		execution->own_instr = instr_time_query(desc);
 	execution->run.options.asked = explained;
 	execution->run.options.no_workers = !workers;
 	dlist_push_head(&executions, &execution->link);
@@ -207,7 +215,7 @@ begin_execution(QueryDesc *desc, bool workers, bool own, CountedStart *counted, 
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
 	if (asked || drawn.nodes)
 		observed_before_run(desc, &execution->run);
-	execution->attach_ns = (double) (reference_ns() - start_ns);
+	execution->attach_ns = (double) (system_clock_read() - start_ns);
 	return execution;
 }
 
@@ -309,23 +317,6 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	return begin_execution(desc, count == 0 || execute_once, own, counted, is_short);
 }
 
-/* begin_part() and end_part() enclose an ExecutorRun() or ExecutorFinish() of a timed execution. */
-static void
-begin_part(TimedExecution *execution)
-{
-	execution->under_way = true;
-	if (execution->run.observation == NULL)
-		execution->part_ns = system_clock_read();
-}
-
-static void
-end_part(TimedExecution *execution)
-{
-	if (execution->run.observation == NULL)
-		execution->run_ns += (double) (int64) (system_clock_read() - execution->part_ns);
-	execution->under_way = false;
-}
-
 /*
  * Calls the next hook of ExecutorRun() or, if "finishes" is true, of ExecutorFinish().  Calls the
  * functions enter() before the hook and leave() after the hook, which belong to the module that
@@ -369,16 +360,19 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
 }
 
-/* Called if the sampler has ticked during a complete ExecutorRun() that is counted. */
+/* Notes that a counted execution will be finished, which may fire AFTER triggers. */
 static pg_noinline void
-note_long(QueryDesc *desc, const CountedStart *counted, TimedExecution *execution)
+expect_finish(const QueryDesc *desc, const CountedStart *counted)
 {
-	if (execution_sampler == NULL)
-		return;
-	if (execution != NULL && execution->drawn.weight > 0)
-		execution->drawn.is_long = execution_sampler->was_long(desc, counted);
-	else if (execution_sampler->ran_long(desc, counted))
-		TAKE_HOOK(ExecutorFinish);
+	finishing.desc = desc;
+	finishing.start = *counted;
+	TAKE_HOOK(ExecutorFinish);
+}
+
+void
+executor_hooks_forget(void)
+{
+	finishing.desc = NULL;
 }
 
 /* Calls the next hook for a statement of clocktiming, whose functions may execute statements. */
@@ -442,13 +436,18 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	if (likely(execution == NULL && !is_short && !own))
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
-		if (unlikely(counted.ticks != *execution_ticks) && counted.counted && count == 0)
-			note_long(desc, &counted, NULL);
+		if (unlikely(counted.ticks != *execution_ticks || desc->operation != CMD_SELECT) &&
+			counted.counted && count == 0)
+			expect_finish(desc, &counted);
 		return;
 	}
 
 	if (execution != NULL)
-		begin_part(execution);
+	{
+		execution->under_way = true;
+		if (counted.counted)
+			execution->drawn.complete = count == 0;
+	}
 	start_ns = is_short ? system_clock_read() : 0;
 	if (own)
 		run_own(EXECUTOR_RUN_ARGUMENTS);
@@ -456,13 +455,11 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 		run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
 		remember_statement(long_statements, desc, system_clock_read() - start_ns > LONG_NS);
-	if (counted.ticks != *execution_ticks && counted.counted && count == 0)
-		note_long(desc, &counted, execution);
 	if (execution == NULL)
 		return;
 	if (execution->run.observation != NULL)
 		observed_after_run(desc, &execution->run);
-	end_part(execution);
+	execution->under_way = false;
 }
 
 /* Observes the end, and computes the times, which EXPLAIN and auto_explain print. */
@@ -470,23 +467,25 @@ static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {
 	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
-	LongExecution undrawn;
-	bool		is_long = execution_sampler != NULL &&
-		execution_sampler->take_long(desc, &undrawn);
+	bool		counted = finishing.desc == desc;
+	CountedStart start = finishing.start;
 
+	if (counted)
+		finishing.desc = NULL;
 	if (execution != NULL)
 	{
 		if (execution->run.observation != NULL)
 			observe_begin_part(execution->run.observation);
-		begin_part(execution);
+		execution->under_way = true;
 	}
 	if (execution_watcher == NULL)
 		NEXT(ExecutorFinish) (desc);
 	else
 		call_watched(desc, NoMovementScanDirection, 0, false, true);
-	if (is_long && execution_sampler != NULL)
+	if (counted)
 	{
-		execution_sampler->finished_long(desc, &undrawn);
+		if (start.ticks != *execution_ticks && execution_sampler != NULL)
+			execution_sampler->ticked(desc, &start);
 		if (dlist_is_empty(&executions) && execution_watcher == NULL)
 			GIVE_BACK_HOOK(ExecutorFinish);
 	}
@@ -494,10 +493,13 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		parallel_observation_report(desc);
 	if (execution == NULL)
 		return;
-	end_part(execution);
-	execution->stop_ns = reference_ns();
+	execution->stop_ns = system_clock_read();
+	execution->under_way = false;
+	execution->run_ns = instr_query_ns(desc);
 	if (execution->run.observation != NULL)
 		observed_after_finish(desc, &execution->run);
+	if (execution->own_instr)
+		instr_forget_query(desc);
 	if (execution->run.observation != NULL && execution->run.plan == NULL)
 	{
 		if (explain_at_work != NULL && explain_at_work->desc == desc)

@@ -17,17 +17,18 @@
 typedef struct CountedStart
 {
 	bool		counted;
-	bool		first;			/* the first execution of the client's
-								 * statement */
 	uint32		ticks;			/* number of the sampler's ticks
 								 * (plan_sampler.h) */
+	uint64		counter;		/* reading of a counter */
 } CountedStart;
 
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
 {
-	bool		is_long;		/* see was_long() below */
 	double		weight;			/* represented executions; 0: not drawn */
+	double		whole_chance;	/* probability of measuring the duration */
+	CountedStart start;
+	bool		complete;		/* executed by a single ExecutorRun() */
 	double		failed_weight;	/* weight if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of draw() */
@@ -45,22 +46,13 @@ typedef struct TimedExecution
 								 * timed; run.plan is NULL until the end */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* time to set up the timing */
-	uint64		part_ns;		/* start of the latest ExecutorRun() or
-								 * ExecutorFinish() */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
-	double		run_ns;			/* duration, only if no nodes are timed */
-	uint64		stop_ns;		/* end, by reference_ns(); 0: not ended */
+	bool		own_instr;		/* see instr_time_query() */
+	double		run_ns;			/* duration, as the server measures it */
+	uint64		stop_ns;		/* end, by system_clock_read(); 0: not ended */
 	dlist_node	link;
 	MemoryContextCallback at_end;
 } TimedExecution;
-
-/* A long execution that was not drawn, between its ExecutorRun() and its ExecutorFinish(). */
-typedef struct LongExecution
-{
-	const QueryDesc *desc;
-	uint64		start_ns;		/* estimated start, by system_clock_read() */
-	double		variance;		/* of start_ns, in ns^2 */
-} LongExecution;
 
 /*
  * Callbacks of the module that times a random sample of all executions for the statistics of plans.
@@ -82,16 +74,10 @@ typedef struct ExecutionSampler
 	void		(*failed) (TimedExecution *execution);
 
 	/*
-	 * Called after a complete ExecutorRun() during which the sampler has
-	 * ticked.  was_long() returns whether it was long, for an execution that
-	 * was drawn.  ran_long() is called for one that was not drawn; if it
-	 * returns true, take_long() and finished_long() must be called before and
-	 * after its ExecutorFinish().
+	 * called after the ExecutorFinish() of an execution that was not drawn,
+	 * if the sampler has ticked during it
 	 */
-	bool		(*was_long) (const QueryDesc *desc, const CountedStart *start);
-	bool		(*ran_long) (const QueryDesc *desc, const CountedStart *start);
-	bool		(*take_long) (const QueryDesc *desc, LongExecution *taken);
-	void		(*finished_long) (const QueryDesc *desc, const LongExecution *taken);
+	void		(*ticked) (const QueryDesc *desc, const CountedStart *start);
 } ExecutionSampler;
 
 /* Number of the sampler's ticks; always 0 without a sampler. */
@@ -99,6 +85,9 @@ extern const volatile uint32 *execution_ticks;
 
 /* NULL if no such module is active. */
 extern const ExecutionSampler *execution_sampler;
+
+/* Called when a transaction or an aborted subtransaction ends: executions may have failed. */
+extern void executor_hooks_forget(void);
 
 /* Installs the hooks.  Also called by the module that sets execution_sampler. */
 extern void executor_hooks_take(void);

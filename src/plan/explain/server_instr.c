@@ -104,17 +104,43 @@ instr_common_set_timer(Instrumentation *instr, bool need)
 	INSTR_TIME_SET_ZERO(instr->starttime);
 }
 
+#if PG_VERSION_NUM >= 190000
+#define QUERY_INSTR(desc)	((desc)->query_instr)
+#define QUERY_INSTR_NS(instr) SERVER_TIME_NS((instr)->total)
+#define ALLOC_QUERY_INSTR()	InstrAlloc(INSTRUMENT_TIMER)
+#else
+#define QUERY_INSTR(desc)	((desc)->totaltime)
+#define QUERY_INSTR_NS(instr) \
+	(((instr)->total + INSTR_TIME_GET_DOUBLE((instr)->counter)) * 1e9)
+#define ALLOC_QUERY_INSTR()	InstrAlloc(1, INSTRUMENT_TIMER, false)
+#endif
+
 double
 instr_query_ns(const QueryDesc *desc)
 {
-#if PG_VERSION_NUM >= 190000
-	const Instrumentation *instr = desc->query_instr;
+	const Instrumentation *instr = QUERY_INSTR(desc);
 
-	return instr == NULL || !instr->need_timer ? NAN : INSTR_TIME_GET_DOUBLE(instr->total) * 1e9;
-#else
-	const Instrumentation *instr = desc->totaltime;
+	return instr == NULL || !instr->need_timer ? NAN : QUERY_INSTR_NS(instr);
+}
 
-	return instr == NULL || !instr->need_timer ? NAN :
-		(instr->total + INSTR_TIME_GET_DOUBLE(instr->counter)) * 1e9;
-#endif
+bool
+instr_time_query(QueryDesc *desc)
+{
+	MemoryContext old;
+
+	if (QUERY_INSTR(desc) != NULL)
+	{
+		QUERY_INSTR(desc)->need_timer = true;
+		return false;
+	}
+	old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
+	QUERY_INSTR(desc) = ALLOC_QUERY_INSTR();
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+void
+instr_forget_query(QueryDesc *desc)
+{
+	QUERY_INSTR(desc) = NULL;
 }

@@ -65,9 +65,16 @@ extern void instr_common_set_timer(Instrumentation *instr, bool need);
 #define instr_set_timer(instr, need) instr_common_set_timer(INSTR_COMMON(instr), need)
 
 /*
- * Returns the time of the execution that an extension such as auto_explain has requested, in ns, or
- * NAN.
+ * Returns the time of the execution in ns, or NAN if neither an extension such as auto_explain nor
+ * instr_time_query() has requested it.
  */
 extern double instr_query_ns(const QueryDesc *desc);
+
+/*
+ * Requests the time of an execution before its first ExecutorRun().  If it returns true, call
+ * instr_forget_query() after ExecutorFinish(), because other extensions take a time for their own.
+ */
+extern bool instr_time_query(QueryDesc *desc);
+extern void instr_forget_query(QueryDesc *desc);
 
 #endif							/* CLOCKTIMING_SERVER_INSTR_H */

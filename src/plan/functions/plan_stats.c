@@ -77,7 +77,7 @@ succeeded(const PlanEntry *entry)
 static WeightedSums
 plan_sums(const PlanEntry *entry)
 {
-	return weighted_join(plan_drawn(entry), &entry->longer, succeeded(entry), MOST_NOT_LONG_NS);
+	return population_total(&entry->times, succeeded(entry), MOST_UNSEEN_NS);
 }
 
 /* Adds waits as clock_explain() does, in percent of the self times. */
@@ -119,8 +119,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	put_rounded(&row, all.n);
 	put_rounded(&row, entry->failed.w);
 	put_ms(&row, all.wx);
-	put_ms(&row, weighted_join_margin(plan_drawn(entry), &entry->longer, succeeded(entry),
-									  MOST_NOT_LONG_NS));
+	put_ms(&row, population_margin(&entry->times, succeeded(entry), MOST_UNSEEN_NS));
 	put_ms(&row, weighted_mean(&all));
 	put_ms(&row, weighted_mean_margin(&all));
 	put_plan_parts(&row, entry);

@@ -18,7 +18,7 @@
 
 #define LINE_SIZE		64
 
-/* Time between two ticks (SamplerTicks), in ns. */
+/* Mean time between two ticks (SamplerTicks), in ns.  It varies at random by up to a quarter. */
 #define TICK_NS			5e6
 
 /* Numbers of a process, with SAMPLE_IDLE; more are allocated for larger plans. */
@@ -94,16 +94,17 @@ typedef struct SamplerSlot
 } SamplerSlot;
 
 /* Number of latest ticks whose times are kept; a power of two. */
-#define TICKS_KEPT		1024
+#define TICKS_KEPT		32
 
 /*
  * A clock that the sampler advances every TICK_NS while statistics of plans are collected.  A
- * process compares the number of ticks before and after an execution.  So it recognizes a long
- * execution without reading a clock in the short ones, and knows between which times it began.
+ * process compares the number of ticks before and after an execution
+ * (plan/stats/ticked_executions.h).
  */
 typedef struct SamplerTicks
 {
 	volatile uint32 n;			/* number of ticks */
+	volatile uint32 first;		/* tick after the latest pause without ticks */
 	pg_atomic_uint64 wanted_ns; /* latest time at which a process wanted them */
 	pg_atomic_uint64 times_ns[TICKS_KEPT];	/* of tick i at i % TICKS_KEPT */
 } SamplerTicks;
@@ -128,8 +129,8 @@ typedef struct SamplerShared
 extern SamplerShared *plan_sampler_shared;
 
 /*
- * State of this process.  Stubs write to *current_number, also if nobody samples.  "observed" is NULL
- * until plan_sampler_join().
+ * State of this process.  Stubs write to *current_number, also if nobody samples.  "observed" is
+ * NULL until plan_sampler_join().
  */
 extern volatile uint32 *current_number __attribute__((visibility("hidden")));
 extern ObservedProcess *observed;
@@ -152,8 +153,8 @@ extern void plan_sampler_prepare(bool wait);
  */
 extern bool plan_sampler_join(uint32 numbers);
 
-/* Keeps the sampler ticking for the next seconds.  Raises no error. */
-extern void plan_sampler_want_ticks(void);
+/* Keeps the sampler ticking for the next seconds.  "now_ns": system_clock_read(). */
+extern void plan_sampler_want_ticks(uint64 now_ns);
 
 /* Joins in a parallel worker, with an ObservedProcess in the leader's segment. */
 extern void plan_sampler_join_worker(ObservedProcess *process, dsm_handle handle, uint64 offset);

@@ -112,15 +112,16 @@ wake_worker(void)
 }
 
 void
-plan_sampler_want_ticks(void)
+plan_sampler_want_ticks(uint64 now_ns)
 {
-	uint64		now_ns = system_clock_read();
 	SamplerTicks *ticks;
 
-	if (!worker_runs())
+	if (plan_sampler_shared == NULL)
 		return;
 	ticks = &plan_sampler_shared->ticks;
 	pg_atomic_write_u64(&ticks->wanted_ns, now_ns);
+	if (!worker_runs())
+		return;
 
 	/*
 	 * wakes it only if it does not tick, because it expects work after it was

@@ -437,19 +437,27 @@ static uint64
 tick(uint64 now_ns)
 {
 	static uint64 due_ns = 0;
+	static bool paused = true;
 	SamplerTicks *ticks = &plan_sampler_shared->ticks;
 	uint64		wanted_ns = pg_atomic_read_u64(&ticks->wanted_ns);
 
 	if (wanted_ns == 0 || (double) (int64) (now_ns - wanted_ns) > TICKS_WANTED_NS)
+	{
+		paused = true;
 		return PG_UINT64_MAX;
+	}
 	if (now_ns >= due_ns)
 	{
 		uint32		n = ticks->n + 1;
+		double		part = (double) random_next(&random_state) / (double) PG_UINT64_MAX;
 
 		pg_atomic_write_u64(&ticks->times_ns[n % TICKS_KEPT], now_ns);
 		pg_write_barrier();
+		if (paused)
+			ticks->first = n;
+		paused = false;
 		ticks->n = n;
-		due_ns = now_ns + (uint64) TICK_NS;
+		due_ns = now_ns + (uint64) (TICK_NS * (0.75 + part / 2));
 	}
 	return due_ns;
 }

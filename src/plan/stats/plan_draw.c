@@ -17,8 +17,9 @@
  * change the probability, because the number has a geometric distribution, which is memoryless.
  * Backends share p in shared memory.
  *
- * A random sample may miss rare long executions.  So each execution of LONG_EXECUTION_NS or more is
- * measured, with weight 1, and only shorter ones are represented by the sample (long_executions.c).
+ * A random sample may miss rare long executions.  So each execution during which the sampler has
+ * ticked is measured, too (ticked_executions.h).  An execution that was measured for either reason
+ * counts as 1/q executions, where q is the probability of being measured for any of them.
  *
  * All executions are counted.  The skipped ones are those by which a class's number has decreased.
  * They are added to the plan of the class's latest drawn execution, or of its first one: at least
@@ -38,16 +39,16 @@
 
 #include "compat.h"
 #include "core/random.h"
-#include "core/reference.h"
+#include "core/system_clock.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/stats/execution_counts.h"
 #include "plan/stats/latest_mean.h"
-#include "plan/stats/long_executions.h"
 #include "plan/stats/own_statements.h"
 #include "plan/stats/plan_draw.h"
 #include "plan/stats/plan_store.h"
 #include "plan/stats/shared_gaps.h"
+#include "plan/stats/ticked_executions.h"
 
 /* Number of classes in a backend's table, and of slots for a class; powers of two. */
 #define SLOTS			1024
@@ -80,9 +81,13 @@
 
 /*
  * The n-th execution of a new class is timed as a whole with a probability of at least FIRST_TIMED
- * / n: some 60 of the first 10,000.
+ * n^FIRST_POWER: 60 of the first 1000, and 280 of the first 50000.
  */
-#define FIRST_TIMED		8
+#define FIRST_TIMED		1.5
+#define FIRST_POWER		(-0.6)
+
+/* Mean duration in ns of a class from which the nodes of all executions may be timed. */
+#define ALL_NODES_NS	5e6
 
 /* Probability above which each execution is drawn. */
 #define ALWAYS			0.999999
@@ -114,9 +119,8 @@ typedef struct DrawHistory
 	bool		is_new;			/* no process had drawn it before */
 	double		seen;			/* number of executions until the last draw */
 	PlanKey		plan;			/* plan to which executions are added */
-	double		long_ns;		/* time of long executions that were not drawn */
-	LatestMean	lead;			/* time from the start of a client's statement
-								 * to that of its first execution */
+	double		ticked_ns;		/* estimated time of all executions, from
+								 * those that were ticked but not drawn */
 	LatestMean	run;			/* duration of an execution that was drawn */
 	LatestMean	nodes_cost;		/* cost of timing its nodes */
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
@@ -185,7 +189,7 @@ choose_chances(DrawHistory *history)
 	 * margin
 	 */
 	if (history->is_new)
-		whole = Max(whole, FIRST_TIMED / (1 + history->seen));
+		whole = Max(whole, FIRST_TIMED * pow(1 + history->seen, FIRST_POWER));
 	history->nodes_chance = track_everything ? 1 : (float) nodes;
 	history->whole_chance = track_everything ? 0 : (float) Min(whole, 1 - nodes);
 }
@@ -256,7 +260,7 @@ at_transaction_end(XactEvent event, void *arg)
 	(void) arg;
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
-	long_execution_forget();
+	executor_hooks_forget();
 	if (flushed_at == 0)
 		return;
 	now = GetCurrentTransactionStopTimestamp();
@@ -274,14 +278,14 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId me, SubTransactionId 
 	(void) parent;
 	(void) arg;
 	if (event == SUBXACT_EVENT_ABORT_SUB)
-		long_execution_forget();
+		executor_hooks_forget();
 }
 
 /* Prepares the process for counting. */
 static void
 begin_counting(void)
 {
-	began_ns = reference_ns();
+	began_ns = system_clock_read();
 	random_state = pg_prng_uint64(&pg_global_prng_state) | 1;
 	seen_resets = shared_gaps_resets();
 	flushed_at = 1;				/* long ago: the first transaction flushes at
@@ -298,6 +302,17 @@ static double
 chance_of(const DrawHistory *history)
 {
 	return (double) history->nodes_chance + (double) history->whole_chance;
+}
+
+/*
+ * Returns the probability with which the next execution is drawn and its duration is measured.  If
+ * its nodes are timed, this makes the execution slower, so its duration is not used unless the
+ * nodes of all executions are timed.
+ */
+static double
+duration_chance(const DrawHistory *history)
+{
+	return (double) history->nodes_chance < ALWAYS ? (double) history->whole_chance : 1;
 }
 
 static void
@@ -322,7 +337,7 @@ new_gap(void)
 {
 	if (track_everything ||
 		spent_ns <= NEW_ALLOWANCE_NS +
-		(double) (reference_ns() - began_ns) * max_overhead_percent / 100)
+		(double) (system_clock_read() - began_ns) * max_overhead_percent / 100)
 		return 1;
 	return NEW_GAP;
 }
@@ -360,7 +375,7 @@ passes(const QueryDesc *desc, CountedStart *start)
 {
 	DrawSlot   *slot = find_slot(class_key(desc));
 
-	long_execution_begin(start);
+	ticked_begin(start);
 	if (unlikely(slot == NULL || slot->remaining <= 1))
 		return false;
 	slot->remaining--;
@@ -397,7 +412,7 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	int64		skipped;
 
 	if (!start->counted)
-		long_execution_begin(start);
+		ticked_begin(start);
 	if (unlikely(began_ns == 0))
 	{
 		begin_counting();
@@ -414,12 +429,14 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	if (likely(--slot->remaining > 0))
 		return false;
 
-	start_ns = reference_ns();
+	start_ns = system_clock_read();
 	drawn->nodes = (double) random_next(&random_state) * chance_of(history) <=
 		(double) PG_UINT64_MAX * (double) history->nodes_chance;
 	drawn->weight = Max(1 / (double) (drawn->nodes ? history->nodes_chance :
 									  history->whole_chance), 1);
+	drawn->whole_chance = duration_chance(history);
 	drawn->failed_weight = chance_of(history) < ALWAYS ? 1 / chance_of(history) : 1;
+	drawn->start = *start;
 
 	/* the skipped executions are added to the plan of the one drawn before */
 	slot->remaining++;
@@ -432,13 +449,9 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	drawn->queryid = history->plan.queryid;
 	drawn->planid = history->plan.planid;
 
-	if (start->first)
-		remember(&history->lead, 1e3 * (double)
-				 (GetCurrentTimestamp() - GetCurrentStatementStartTimestamp()));
-
 	/* draws before the execution, whose functions may execute the same query */
 	draw_next(slot);
-	drawn->cost_ns = (double) (reference_ns() - start_ns);
+	drawn->cost_ns = (double) (system_clock_read() - start_ns);
 	return true;
 }
 
@@ -446,8 +459,8 @@ static void
 choose_gap(DrawSlot *slot)
 {
 	const DrawHistory *history = history_of(slot);
-	double		run_ns = Max((double) history->run.mean + history->long_ns /
-							 Max(history->seen, 1), 1);
+	double		run_ns = Max(Max((double) history->run.mean, history->ticked_ns /
+								 Max(history->seen, 1)), 1);
 	double		cost_ns = (double) history->nodes_cost.mean +
 		WHOLE_PER_NODES * (double) history->whole_cost.mean;
 	double		share = max_overhead_percent / 100;
@@ -461,7 +474,7 @@ choose_gap(DrawSlot *slot)
 
 	/* with gaps from 1 to 2, too few executions would be timed as a whole */
 	if (gap < 2)
-		gap = gap > 1 || run_ns < LONG_EXECUTION_NS ? 2 : 1;
+		gap = gap > 1 || run_ns < ALL_NODES_NS ? 2 : 1;
 	history_of(slot)->gap = (float) Min(gap, MAX_GAP);
 }
 
@@ -474,6 +487,27 @@ drawn_key(const ExecutionDraw *drawn)
 	};
 }
 
+/*
+ * Returns the weight of a duration that is measured if an execution is drawn with the probability
+ * "drawn", or if the sampler ticks during it with the probability "ticked".
+ */
+static double
+weight_of(double drawn, double ticked)
+{
+	return 1 / (drawn + ticked - drawn * ticked);
+}
+
+/* Returns the weight of a drawn execution's duration; 0: the duration is not used. */
+static double
+duration_weight(const ExecutionDraw *drawn, double run_ns)
+{
+	bool		ticked = drawn->complete && ticked_since(&drawn->start);
+
+	if (drawn->nodes && drawn->whole_chance < 1 && !ticked)
+		return 0;
+	return weight_of(drawn->whole_chance, drawn->complete ? ticked_chance(run_ns) : 0);
+}
+
 static void
 finished(TimedExecution *execution)
 {
@@ -482,26 +516,22 @@ finished(TimedExecution *execution)
 	PlanKey		key = drawn_key(drawn);
 	DrawSlot   *slot = find_slot(drawn->class);
 	DrawHistory *history;
-	double		run_ns = plan != NULL ? plan->run_ns : execution->run_ns;
 	double		cost_ns;
 
 	if (slot == NULL)
 		slot = look_up(drawn->class, execution->desc);
 	history = history_of(slot);
+	plan_store_add_time(&key, execution->run_ns, duration_weight(drawn, execution->run_ns));
 	if (plan != NULL)
-		plan_store_add(execution->run.observation, &key, plan, drawn->weight, drawn->is_long);
-	else if (drawn->is_long)
-		plan_store_add_long(&key, run_ns, 0);
-	else
-		plan_store_add_whole(&key, false, drawn->weight, run_ns);
+		plan_store_add_nodes(execution->run.observation, &key, plan, drawn->weight);
 
-	cost_ns = AFTER_EFFECT *
-		(drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	cost_ns = AFTER_EFFECT * (drawn->cost_ns + execution->attach_ns +
+							  (double) (system_clock_read() - execution->stop_ns));
 	for (int i = 0; plan != NULL && i < plan->nnodes; i++)
 		cost_ns += plan->nodes[i].calls * CALL_NS;
 	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
 		spent_ns += cost_ns;
-	remember(&history->run, run_ns);
+	remember(&history->run, execution->run_ns);
 	remember(drawn->nodes ? &history->nodes_cost : &history->whole_cost, cost_ns);
 	choose_gap(slot);
 	share_gap(slot->key, history->gap);
@@ -521,49 +551,36 @@ failed(TimedExecution *execution)
 		history_of(slot)->gap = NEW_GAP;
 		draw_next(slot);
 	}
-	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
+	plan_store_add_failed(&key, execution->drawn.failed_weight);
 }
 
-static double
-lead_ns(const QueryDesc *desc)
-{
-	const DrawSlot *slot = find_slot(class_key(desc));
-
-	return slot == NULL ? 0 : (double) history_of(slot)->lead.mean;
-}
-
-static bool
-was_long(const QueryDesc *desc, const CountedStart *start)
-{
-	return long_execution_was(start, lead_ns(desc));
-}
-
-static bool
-ran_long(const QueryDesc *desc, const CountedStart *start)
-{
-	return long_execution_ran(desc, start, lead_ns(desc));
-}
-
-/* Rare long executions make the mean duration longer, so more executions are drawn. */
+/* Long executions make the mean duration longer, so more executions are drawn. */
 static void
-finished_long(const QueryDesc *desc, const LongExecution *taken)
+ticked(const QueryDesc *desc, const CountedStart *start)
 {
-	double		ns = long_execution_add(desc, taken);
+	PlanKey		key = plan_store_key(desc);
 	DrawSlot   *slot = find_slot(class_key(desc));
+	double		ns = instr_query_ns(desc);
+	double		weight;
 
-	if (slot != NULL)
-		history_of(slot)->long_ns += ns;
+	if (slot == NULL)
+		slot = look_up(class_key(desc), desc);
+	if (isnan(ns))
+		ns = ticked_elapsed_ns(start);
+	weight = weight_of(duration_chance(history_of(slot)), ticked_chance(ns));
+	plan_store_add_time(&key, ns, weight);
+	history_of(slot)->ticked_ns += weight * ns;
 }
 
 static const ExecutionSampler sampler = {
 	.passes = passes, .is_own = is_own, .draw = draw, .finished = finished, .failed = failed,
-	.was_long = was_long, .ran_long = ran_long,
-	.take_long = long_execution_take, .finished_long = finished_long
+	.ticked = ticked
 };
 
 void
 plan_draw_start(void)
 {
+	ticked_init();
 	/* the setting may have been assigned before shared memory existed */
 	execution_sampler = track ? &sampler : NULL;
 }

@@ -45,10 +45,13 @@ plan_store_key(const QueryDesc *desc)
 
 /*
  * A factor corrects nodes' times for the slowdown by timing.  It is 1 if fewer than FEWEST_WHOLE
- * executions were timed as a whole (without timing their nodes), and at least LEAST_FACTOR.
+ * durations are known, and at least LEAST_FACTOR.
  */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
+
+/* Duration in ns from which timing the nodes slows down an execution by next to nothing. */
+#define LONG_NS			5e5
 
 typedef struct Execution
 {
@@ -57,9 +60,7 @@ typedef struct Execution
 	const PlanTree *tree;		/* NULL if "estimate" is NULL */
 	const int  *places;			/* places of its nodes in "observation" */
 	bool		failed;
-	bool		is_long;
-	double		ns;				/* duration; 0 if it failed */
-	double		variance;		/* of the error of "ns" */
+	double		ns;				/* duration */
 	double		weight;
 	int64		counted;		/* > 0: only counts so many executions */
 	TimestampTz now;
@@ -93,16 +94,17 @@ variance_of(double margin)
 }
 
 /*
- * Returns the factor that removes the slowdown by timing from nodes' times.  It is the mean time of
- * executions timed as a whole, divided by that of executions with timed nodes.
+ * Returns the factor that removes the slowdown by timing from nodes' times.  It is the typical time
+ * of executions without timed nodes, divided by the mean time of those with timed nodes.  Both
+ * hardly include long executions, which timing does not slow down.
  */
 static double
 plain_factor(const PlanEntry *entry)
 {
-	double		plain = weighted_mean(&entry->whole);
+	double		plain = population_typical(&entry->times);
 	double		timed = weighted_mean(&entry->with_nodes);
 
-	if (entry->whole.n < FEWEST_WHOLE || !(timed > 0))
+	if (entry->times.seen.n < FEWEST_WHOLE || !(timed > 0))
 		return 1;
 	return Min(Max(plain / timed, LEAST_FACTOR), 1);
 }
@@ -194,31 +196,10 @@ add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execut
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
-/* Adds the duration of a drawn execution, or of a long one, to the sums that it belongs to. */
-static void
-add_duration(PlanEntry *entry, const Execution *execution)
-{
-	double		ns = isfinite(execution->ns) ? Max(execution->ns, 0) : 0;
-	double		weight = execution->is_long ? 1 : execution->weight;
-
-	entry->value += weight * ns;
-	if (execution->is_long)
-		weighted_add(&entry->longer, 1, ns, execution->variance);
-	else if (execution->failed)
-		weighted_add(&entry->failed, weight, ns, 0);
-	else
-	{
-		if (execution->estimate != NULL)
-			weighted_add(&entry->with_nodes, weight, ns, 0);
-		if (execution->estimate == NULL || weight <= 1)
-			weighted_add(&entry->whole, weight, ns, 0);
-	}
-}
-
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
-	double		plain;
+	double		plain = 1;
 	int			i = 0;
 
 	if (entry->first_seen == 0)
@@ -227,15 +208,24 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	entry->executions += execution->counted;
 	if (execution->counted > 0)
 		return;
-	add_duration(entry, execution);
-	if (execution->tree == NULL || entry->nslots == 0)
+	if (execution->tree == NULL)
+	{
+		if (execution->failed)
+			weighted_add(&entry->failed, execution->weight, 0, 0);
+		else
+			population_add(&entry->times, execution->weight, execution->ns);
+		entry->value += execution->weight * execution->ns;
+		return;
+	}
+	if (entry->nslots == 0)
 		return;
 
-	/*
-	 * The same factor for all times, so that shares add up to 100 %. Timing
-	 * the nodes slows down long executions by next to nothing.
-	 */
-	plain = execution->is_long ? 1 : plain_factor(entry);
+	/* the same factor for all times, so that shares add up to 100 % */
+	if (execution->ns < LONG_NS)
+	{
+		weighted_add(&entry->with_nodes, execution->weight, execution->ns, 0);
+		plain = plain_factor(entry);
+	}
 	add_plan_times(entry, execution->estimate, execution->weight, plain);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
@@ -408,15 +398,15 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 }
 
 void
-plan_store_add(const Observation *observation, const PlanKey *key, const PlanEstimate *estimate,
-			   double weight, bool is_long)
+plan_store_add_nodes(const Observation *observation, const PlanKey *key,
+					 const PlanEstimate *estimate, double weight)
 {
 	const PlannedStmt *plan = observation->desc->plannedstmt;
 	PlanTree	tree;
 	int			places[PLAN_TREE_MAX];
 	Execution	execution = {
 		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
-		.ns = estimate->run_ns, .weight = weight, .is_long = is_long, .now = GetCurrentTimestamp()
+		.ns = estimate->run_ns, .weight = weight, .now = GetCurrentTimestamp()
 	};
 
 	if (!plan_store_ready() || estimate->nnodes == 0)
@@ -429,20 +419,18 @@ plan_store_add(const Observation *observation, const PlanKey *key, const PlanEst
 }
 
 void
-plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
+plan_store_add_time(const PlanKey *key, double ns, double weight)
 {
-	Execution	execution =
-	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
+	Execution	execution = {.ns = Max(ns, 0), .weight = weight, .now = GetCurrentTimestamp()};
 
-	if (plan_store_ready())
+	if (plan_store_ready() && weight > 0)
 		add(key, &execution, NIL);
 }
 
 void
-plan_store_add_long(const PlanKey *key, double ns, double variance)
+plan_store_add_failed(const PlanKey *key, double weight)
 {
-	Execution	execution =
-	{.is_long = true, .ns = ns, .variance = variance, .weight = 1, .now = GetCurrentTimestamp()};
+	Execution	execution = {.failed = true, .weight = weight, .now = GetCurrentTimestamp()};
 
 	if (plan_store_ready())
 		add(key, &execution, NIL);

@@ -15,7 +15,7 @@
 #include "storage/lwlock.h"
 #include "utils/hsearch.h"
 
-#include "plan/estimate/weighted_sums.h"
+#include "plan/estimate/population_sums.h"
 #include "plan/stats/node_parts.h"
 #include "plan/stats/plan_tree.h"
 
@@ -60,11 +60,9 @@ typedef struct PlanEntry
 	TimestampTz first_seen;
 	TimestampTz last_seen;
 	double		executions;		/* number of all executions, also failed ones */
-	WeightedSums longer;		/* ns; long executions (plan_draw.c), weight 1 */
-
-	/* the other executions */
-	WeightedSums whole;			/* ns; timed as a whole, or with weight 1 */
-	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
+	PopulationSums times;		/* ns; durations (plan_draw.c) */
+	WeightedSums with_nodes;	/* ns; executions whose nodes were timed, but
+								 * for long ones (plan_store.c) */
 	WeightedSums failed;		/* failed executions, as if they took 0 ns */
 	double		share_ns;		/* ns; weighted sum of the self times of all
 								 * nodes and of the time outside of them */
@@ -114,16 +112,6 @@ static inline LWLock *
 partition_lock(uint32 hash)
 {
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
-}
-
-/*
- * Returns the drawn durations that represent the executions which are not long: those without timed
- * nodes; if there are none, those with timed nodes.
- */
-static inline const WeightedSums *
-plan_drawn(const PlanEntry *entry)
-{
-	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
 }
 
 /* The caller of the following functions must hold store_lock() exclusively. */

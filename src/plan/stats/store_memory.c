@@ -26,7 +26,7 @@
 #define STORE_MAGIC		0x43544d47
 
 /* Version of the file's layout.  Increase it when the meaning of a structure changes. */
-#define STORE_LAYOUT	6
+#define STORE_LAYOUT	7
 
 typedef struct StoreHeader
 {
