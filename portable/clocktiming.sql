@@ -347,7 +347,11 @@ COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double 
 -- microsecond, the cost of a reading is measured with EXPLAIN: it is half of
 -- EXPLAIN's cost of timing a call. The error is at most a twentieth of EXPLAIN's cost, because the
 -- processor does not overlap system calls with other work.
-CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
+--
+-- The first function measures the cost without EXPLAIN. Its result is null if clock_timestamp()
+-- advances in steps of more than a microsecond.
+CREATE FUNCTION @extschema@.internal_clock_direct_cost(
+    duration double precision, step_us double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -379,7 +383,6 @@ DECLARE
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
     system_call_ns constant integer := 100;
-    step_us constant double precision := @extschema@.internal_clock_step();
     -- duration of a block in seconds
     block_s constant double precision := least(0.02, duration / 10);
     rows integer := 20;
@@ -420,7 +423,24 @@ BEGIN
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
     END IF;
-    IF (cost_ns > system_call_ns OR step_us > 1)
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_direct_cost(double precision, double precision) IS
+    'internal: returns the cost of reading the system clock, in nanoseconds, measured without '
+    'EXPLAIN';
+
+CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
+    OUT cost_ns double precision, OUT cost_margin_ns double precision)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    step_us constant double precision := @extschema@.internal_clock_step();
+    until timestamptz := clock_timestamp() + duration * interval '1 s';
+BEGIN
+    SELECT c.* INTO cost_ns, cost_margin_ns
+    FROM @extschema@.internal_clock_direct_cost(duration, step_us) AS c;
+    IF (cost_ns > 100 OR step_us > 1)
         AND @extschema@.internal_clock_clock() <> 'RDTSC' THEN
         -- measures for a second, unless a timeout is near; if the margin of EXPLAIN's measurement
         -- is too wide, keeps the previous result
@@ -1602,9 +1622,9 @@ DECLARE
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    -- A third of the time until a timeout is for the measurements after the executions.
+    -- Half of the time until a timeout is for the measurements after the executions.
     left_s constant double precision := (@extschema@.internal_clock_left()).seconds;
-    until_s constant double precision := left_s - least(left_s / 3, 1.5);
+    until_s constant double precision := left_s - least(left_s / 2, 1.5);
     as_cursor constant text := 'as a cursor'
         || CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN' ELSE '' END;
     shape record;
@@ -2203,10 +2223,11 @@ BEGIN
     overhead := @extschema@.internal_clock_overhead(
         CASE WHEN share_s < 0.2 THEN 1000 ELSE 10000 END, 'generate_series', 0.75 * share_s,
         step_us);
-    -- clock_timestamp() cannot show the cost of a reading if it advances in longer steps than usual
-    reading := CASE WHEN step_us = 1 THEN (@extschema@.internal_clock_cost(0.25 * share_s)).cost_ns
-               WHEN overhead.timing_margin_ns < 0.5 * overhead.timing_ns
-               THEN overhead.timing_ns / 2 END;
+    -- as in internal_clock_cost()
+    reading := (@extschema@.internal_clock_direct_cost(0.25 * share_s, step_us)).cost_ns;
+    IF (reading > 100 OR step_us > 1) AND overhead.timing_margin_ns < 0.3 * overhead.timing_ns THEN
+        reading := overhead.timing_ns / 2;
+    END IF;
     reading := coalesce(reading, 25);
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns

@@ -23,7 +23,11 @@
 -- microsecond, the cost of a reading is measured with EXPLAIN: it is half of
 -- EXPLAIN's cost of timing a call. The error is at most a twentieth of EXPLAIN's cost, because the
 -- processor does not overlap system calls with other work.
-CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
+--
+-- The first function measures the cost without EXPLAIN. Its result is null if clock_timestamp()
+-- advances in steps of more than a microsecond.
+CREATE FUNCTION @extschema@.internal_clock_direct_cost(
+    duration double precision, step_us double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -55,7 +59,6 @@ DECLARE
         rtrim(repeat(clock || ',' || other || ',', 50), ','),
         rtrim(repeat(other || ',', 100), ','));
     system_call_ns constant integer := 100;
-    step_us constant double precision := @extschema@.internal_clock_step();
     -- duration of a block in seconds
     block_s constant double precision := least(0.02, duration / 10);
     rows integer := 20;
@@ -96,7 +99,24 @@ BEGIN
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
     END IF;
-    IF (cost_ns > system_call_ns OR step_us > 1)
+END
+$$;
+COMMENT ON FUNCTION @extschema@.internal_clock_direct_cost(double precision, double precision) IS
+    'internal: returns the cost of reading the system clock, in nanoseconds, measured without '
+    'EXPLAIN';
+
+CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
+    OUT cost_ns double precision, OUT cost_margin_ns double precision)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    step_us constant double precision := @extschema@.internal_clock_step();
+    until timestamptz := clock_timestamp() + duration * interval '1 s';
+BEGIN
+    SELECT c.* INTO cost_ns, cost_margin_ns
+    FROM @extschema@.internal_clock_direct_cost(duration, step_us) AS c;
+    IF (cost_ns > 100 OR step_us > 1)
         AND @extschema@.internal_clock_clock() <> 'RDTSC' THEN
         -- measures for a second, unless a timeout is near; if the margin of EXPLAIN's measurement
         -- is too wide, keeps the previous result

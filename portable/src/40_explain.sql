@@ -277,9 +277,9 @@ DECLARE
     -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
-    -- A third of the time until a timeout is for the measurements after the executions.
+    -- Half of the time until a timeout is for the measurements after the executions.
     left_s constant double precision := (@extschema@.internal_clock_left()).seconds;
-    until_s constant double precision := left_s - least(left_s / 3, 1.5);
+    until_s constant double precision := left_s - least(left_s / 2, 1.5);
     as_cursor constant text := 'as a cursor'
         || CASE WHEN @extschema@.internal_clock_step() > 1 THEN ' by EXPLAIN' ELSE '' END;
     shape record;

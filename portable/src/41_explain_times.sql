@@ -533,10 +533,11 @@ BEGIN
     overhead := @extschema@.internal_clock_overhead(
         CASE WHEN share_s < 0.2 THEN 1000 ELSE 10000 END, 'generate_series', 0.75 * share_s,
         step_us);
-    -- clock_timestamp() cannot show the cost of a reading if it advances in longer steps than usual
-    reading := CASE WHEN step_us = 1 THEN (@extschema@.internal_clock_cost(0.25 * share_s)).cost_ns
-               WHEN overhead.timing_margin_ns < 0.5 * overhead.timing_ns
-               THEN overhead.timing_ns / 2 END;
+    -- as in internal_clock_cost()
+    reading := (@extschema@.internal_clock_direct_cost(0.25 * share_s, step_us)).cost_ns;
+    IF (reading > 100 OR step_us > 1) AND overhead.timing_margin_ns < 0.3 * overhead.timing_ns THEN
+        reading := overhead.timing_ns / 2;
+    END IF;
     reading := coalesce(reading, 25);
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns

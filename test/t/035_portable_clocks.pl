@@ -34,14 +34,14 @@ $node->safe_psql('postgres', 'CREATE SCHEMA clock');
 my $session = session();
 like(PortableEdition::install($session)->{err}, qr/is installed in schema clock\n/, 'installed');
 
-# A busy machine: a second passes in 0.2 s of CPU time. Every call returns its result in time.
+# A busy machine: a second passes in 0.25 s of CPU time. Every call returns its result in time.
 my @calls = PortableEdition::calls($session, 'clock', 1);
 foreach my $ms (700, 1000, 1500)
 {
 	# a new session, in which each function is compiled at its first call
 	my $short = session();
 
-	$busy->write(0, $short->pid, 5);
+	$busy->write(0, $short->pid, 4);
 	foreach my $call (@calls)
 	{
 		my $result = $short->query_with_timeout($ms, $call);
