@@ -2816,7 +2816,7 @@ BEGIN ATOMIC
         GROUP BY m.family, m.type, m.help
     )
     SELECT string_agg(f.lines, '' ORDER BY f.n)
-           || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END
+           || CASE format WHEN 'openmetrics' THEN '# EOF' ELSE '' END
     FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
