@@ -175,7 +175,7 @@ is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} 
 # the dashboard.
 my %known = map { $_ => 1 } slurp_file("$monitoring/clocktiming.collector.yml") =~ /metric_name: (\w+)/g;
 my @exprs = map { $_->{expr} } map { @{ $_->{targets} } } @{ decode_json(slurp_file("$monitoring/dashboard.json"))->{panels} };
-s/\$instance/.*/ foreach @exprs;
+s/\$(?:instance|server)/.*/g foreach @exprs;
 is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /expr: (.*)/g), '', 'all metrics of the alerts and of the dashboard exist');
 is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'Prometheus accepts the queries of the dashboard');
 is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'the queries of the dashboard return values');
