@@ -1694,6 +1694,7 @@ DECLARE
     scale_deviation double precision;
     note text;
     pattern text;
+    cte text;
     candidates integer[];
     candidate integer;
     margin double precision;
@@ -1761,18 +1762,22 @@ BEGIN
         -- with the same name.
         candidates := NULL;
         IF item[i] ->> 'Subplan Name' ~ '^(CTE|InitPlan) ' THEN
+            cte := substring(item[i] ->> 'Subplan Name' FROM '^CTE (.*)');
             pattern := coalesce(
                 '\$(?:' || (SELECT string_agg(m[1], '|') FROM regexp_matches(
                     item[i] ->> 'Subplan Name', '\$([0-9]+)', 'g') AS m) || ')\M',
                 (item[i] ->> 'Subplan Name') || '\)');
             candidates := ARRAY(SELECT j FROM generate_series(shown_parent[i], n) AS j
                 WHERE CASE WHEN item[i] ->> 'Subplan Name' LIKE 'CTE %'
+                           -- PostgreSQL 19 numbers CTEs of the same name: CTE x_1, scanned as x
                            THEN type[j] = 'CTE Scan'
-                                AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
+                                AND item[j] ->> 'CTE Name' IN
+                                    (cte, regexp_replace(cte, '_[0-9]+$', ''))
                            ELSE (item[j] - 'Subplan Name')::text ~ pattern END
                     AND NOT EXISTS (SELECT FROM generate_series(shown_parent[i] + 1, j) AS other
                                     WHERE depth[other] <= depth[shown_parent[i]])
-                ORDER BY CASE WHEN item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN total[j]
+                ORDER BY item[j] ->> 'CTE Name' = cte DESC NULLS LAST,
+                         CASE WHEN item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN total[j]
                               ELSE depth[j] END DESC);
         END IF;
         FOREACH candidate IN ARRAY coalesce(candidates, '{}') LOOP
@@ -3584,9 +3589,9 @@ BEGIN
                 FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
                 SELECT * INTO by_the_tsc
                 FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
-                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a '
+                finding := format(': timing_clock_source is %s, with which timing adds %s to a '
                                   'call of a plan node; ',
-                                  source, coalesce(timing_ns::text, 'an unknown number of'))
+                                  source, coalesce(timing_ns || ' ns', 'an unknown time'))
                     || CASE WHEN by_system.problem IS NULL
                             THEN format('with system %s, with tsc %s',
                                         coalesce(by_system.timing_ns::text, 'unknown'),

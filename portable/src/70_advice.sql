@@ -157,9 +157,9 @@ BEGIN
                 FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
                 SELECT * INTO by_the_tsc
                 FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
-                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a '
+                finding := format(': timing_clock_source is %s, with which timing adds %s to a '
                                   'call of a plan node; ',
-                                  source, coalesce(timing_ns::text, 'an unknown number of'))
+                                  source, coalesce(timing_ns || ' ns', 'an unknown time'))
                     || CASE WHEN by_system.problem IS NULL
                             THEN format('with system %s, with tsc %s',
                                         coalesce(by_system.timing_ns::text, 'unknown'),
