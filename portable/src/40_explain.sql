@@ -295,7 +295,7 @@ BEGIN
     lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ',
         allow_writes, path)).output;
     -- frees a large block, for the reason given in internal_clock_overhead
-    PERFORM length(repeat(' ', 8000000));
+    PERFORM length(repeat(' ', CASE as_cursor WHEN 'as a cursor' THEN 8000000 ELSE 0 END));
     LOOP
         n := n + 1;
         -- executes both modes, in alternating order
