@@ -391,17 +391,29 @@ run_own(EXECUTOR_RUN_PARAMETERS)
 	PG_END_TRY();
 }
 
-/* Decides at the first run whether to observe the execution, and begins and ends a part of it. */
-static void
-hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+/* Calls the next hook for an execution of which nothing but the duration may be measured. */
+static inline void
+run_counted(EXECUTOR_RUN_PARAMETERS, const CountedStart *counted)
+{
+	run_next(EXECUTOR_RUN_ARGUMENTS);
+	if (counted->counter != 0 && count == 0 &&
+		unlikely(counted->ticks != *execution_ticks || desc->operation != CMD_SELECT))
+		expect_finish(desc, counted);
+}
+
+/*
+ * Decides at the first run whether to observe the execution, and begins and ends a part of it.
+ * "counted": as the sampler's function passes() has set it.
+ */
+static pg_noinline void
+run_unusual(EXECUTOR_RUN_PARAMETERS, CountedStart *counted)
 {
 	TimedExecution *execution = NULL;
-	CountedStart counted = {0};
 	bool		is_short = false;
 	bool		own = false;
 	uint64		start_ns;
 
-	if (unlikely(plan_run_desc != NULL))
+	if (plan_run_desc != NULL)
 	{
 		bool		observed = plan_run_desc == desc;
 
@@ -413,39 +425,31 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 			return;
 		}
 	}
-	if (unlikely(explain_at_work != NULL) && is_explained(desc))
+	if (explain_at_work != NULL && is_explained(desc))
 	{
 		explain_at_work->desc = desc;
 		explain_option_starts(sampled_timing != SAMPLED_OFF);
 	}
-	if (unlikely(IsParallelWorker()))
+	if (IsParallelWorker())
 	{
 		parallel_observation_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
-	else if (desc->instrument_options != 0 || desc->already_executed ||
-			 !ScanDirectionIsForward(direction) ||
-			 (execution_sampler != NULL &&
-			  (explain_at_work != NULL || own_depth > 0 ||
-			   !execution_sampler->passes(desc, &counted))))
+	else
 	{
 		own = execution_sampler != NULL && execution_sampler->is_own(desc);
-		counted.counted &= !own;
-		execution = before_run(desc, direction, count, EXECUTE_ONCE, own, &counted, &is_short);
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, own, counted, &is_short);
 	}
-	if (likely(execution == NULL && !is_short && !own))
+	if (execution == NULL && !is_short && !own)
 	{
-		run_next(EXECUTOR_RUN_ARGUMENTS);
-		if (unlikely(counted.ticks != *execution_ticks || desc->operation != CMD_SELECT) &&
-			counted.counted && count == 0)
-			expect_finish(desc, &counted);
+		run_counted(EXECUTOR_RUN_ARGUMENTS, counted);
 		return;
 	}
 
 	if (execution != NULL)
 	{
 		execution->under_way = true;
-		if (counted.counted)
+		if (counted->counter != 0)
 			execution->drawn.complete = count == 0;
 	}
 	start_ns = is_short ? system_clock_read() : 0;
@@ -460,6 +464,28 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	if (execution->run.observation != NULL)
 		observed_after_run(desc, &execution->run);
 	execution->under_way = false;
+}
+
+/* Returns whether only the random sample may require that an execution be observed. */
+static inline bool
+is_usual(const QueryDesc *desc, ScanDirection direction)
+{
+	return likely(desc->instrument_options == 0 && !desc->already_executed &&
+				  ScanDirectionIsForward(direction) && plan_run_desc == NULL &&
+				  explain_at_work == NULL && !IsParallelWorker());
+}
+
+static void
+hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+{
+	CountedStart counted = {0};
+
+	if (is_usual(desc, direction) &&
+		(execution_sampler == NULL ||
+		 (own_depth == 0 && likely(execution_sampler->passes(desc, &counted)))))
+		run_counted(EXECUTOR_RUN_ARGUMENTS, &counted);
+	else
+		run_unusual(EXECUTOR_RUN_ARGUMENTS, &counted);
 }
 
 /* Observes the end, and computes the times, which EXPLAIN and auto_explain print. */

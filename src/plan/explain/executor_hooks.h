@@ -16,20 +16,19 @@
 /* State at the beginning of an execution that is counted in the statistics of plans. */
 typedef struct CountedStart
 {
-	bool		counted;
+	uint64		counter;		/* reading of a counter; 0: not counted */
 	uint32		ticks;			/* number of the sampler's ticks
 								 * (plan_sampler.h) */
-	uint64		counter;		/* reading of a counter */
 } CountedStart;
 
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
 {
 	double		weight;			/* represented executions; 0: not drawn */
-	double		whole_chance;	/* probability of measuring the duration */
+	double		chance;			/* probability of being drawn, */
+	double		whole_chance;	/* and of being drawn without timing the nodes */
 	CountedStart start;
 	bool		complete;		/* executed by a single ExecutorRun() */
-	double		failed_weight;	/* weight if the execution fails */
 	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of draw() */
 	uint64		class;			/* used only by the module that has draw() */

@@ -304,17 +304,6 @@ chance_of(const DrawHistory *history)
 	return (double) history->nodes_chance + (double) history->whole_chance;
 }
 
-/*
- * Returns the probability with which the next execution is drawn and its duration is measured.  If
- * its nodes are timed, this makes the execution slower, so its duration is not used unless the
- * nodes of all executions are timed.
- */
-static double
-duration_chance(const DrawHistory *history)
-{
-	return (double) history->nodes_chance < ALWAYS ? (double) history->whole_chance : 1;
-}
-
 static void
 draw_next(DrawSlot *slot)
 {
@@ -411,7 +400,7 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	uint64		start_ns;
 	int64		skipped;
 
-	if (!start->counted)
+	if (start->counter == 0)
 		ticked_begin(start);
 	if (unlikely(began_ns == 0))
 	{
@@ -434,8 +423,8 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 		(double) PG_UINT64_MAX * (double) history->nodes_chance;
 	drawn->weight = Max(1 / (double) (drawn->nodes ? history->nodes_chance :
 									  history->whole_chance), 1);
-	drawn->whole_chance = duration_chance(history);
-	drawn->failed_weight = chance_of(history) < ALWAYS ? 1 / chance_of(history) : 1;
+	drawn->chance = chance_of(history);
+	drawn->whole_chance = (double) history->whole_chance;
 	drawn->start = *start;
 
 	/* the skipped executions are added to the plan of the one drawn before */
@@ -488,26 +477,42 @@ drawn_key(const ExecutionDraw *drawn)
 }
 
 /*
- * Returns the weight of a duration that is measured if an execution is drawn with the probability
- * "drawn", or if the sampler ticks during it with the probability "ticked".
+ * Returns whether the duration of an execution whose nodes were timed may be used, although timing
+ * them takes time: if it is long, or if the nodes of all executions of its class are timed.
+ */
+static bool
+may_have_nodes(double chance, double whole_chance, double ns)
+{
+	return ns >= NOT_SLOWED_NS || (whole_chance <= 0 && chance >= ALWAYS);
+}
+
+/*
+ * Returns the weight of a duration.  It is measured if the execution is drawn, with the
+ * probability "chance" or, without timing the nodes, "whole_chance"; or if the sampler ticks during
+ * the execution, with the probability "ticked".
  */
 static double
-weight_of(double drawn, double ticked)
+weight_of(double chance, double whole_chance, double ticked, double ns)
 {
+	double		drawn = may_have_nodes(chance, whole_chance, ns) ? chance : whole_chance;
+
+	drawn = drawn < ALWAYS ? drawn : 1;
 	return 1 / (drawn + ticked - drawn * ticked);
 }
 
 /* Returns the weight of a drawn execution's duration; 0: the duration is not used. */
 static double
-duration_weight(const ExecutionDraw *drawn, double run_ns)
+duration_weight(const ExecutionDraw *drawn, double ns)
 {
 	bool		ticked = drawn->complete && ticked_since(&drawn->start);
 
-	if (drawn->nodes && drawn->whole_chance < 1 && !ticked)
+	if (drawn->nodes && !ticked && !may_have_nodes(drawn->chance, drawn->whole_chance, ns))
 		return 0;
-	return weight_of(drawn->whole_chance, drawn->complete ? ticked_chance(run_ns) : 0);
+	return weight_of(drawn->chance, drawn->whole_chance, drawn->complete ? ticked_chance(ns) : 0,
+					 ns);
 }
 
+/* Adds a drawn execution to the statistics, and chooses the probability of the next draws. */
 static void
 finished(TimedExecution *execution)
 {
@@ -551,7 +556,7 @@ failed(TimedExecution *execution)
 		history_of(slot)->gap = NEW_GAP;
 		draw_next(slot);
 	}
-	plan_store_add_failed(&key, execution->drawn.failed_weight);
+	plan_store_add_failed(&key, execution->drawn.chance < ALWAYS ? 1 / execution->drawn.chance : 1);
 }
 
 /* Long executions make the mean duration longer, so more executions are drawn. */
@@ -560,6 +565,7 @@ ticked(const QueryDesc *desc, const CountedStart *start)
 {
 	PlanKey		key = plan_store_key(desc);
 	DrawSlot   *slot = find_slot(class_key(desc));
+	const DrawHistory *history;
 	double		ns = instr_query_ns(desc);
 	double		weight;
 
@@ -567,7 +573,8 @@ ticked(const QueryDesc *desc, const CountedStart *start)
 		slot = look_up(class_key(desc), desc);
 	if (isnan(ns))
 		ns = ticked_elapsed_ns(start);
-	weight = weight_of(duration_chance(history_of(slot)), ticked_chance(ns));
+	history = history_of(slot);
+	weight = weight_of(chance_of(history), (double) history->whole_chance, ticked_chance(ns), ns);
 	plan_store_add_time(&key, ns, weight);
 	history_of(slot)->ticked_ns += weight * ns;
 }

@@ -50,9 +50,6 @@ plan_store_key(const QueryDesc *desc)
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
-/* Duration in ns from which timing the nodes slows down an execution by next to nothing. */
-#define LONG_NS			5e5
-
 typedef struct Execution
 {
 	const Observation *observation; /* NULL: only timed as a whole, or failed */
@@ -221,7 +218,7 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		return;
 
 	/* the same factor for all times, so that shares add up to 100 % */
-	if (execution->ns < LONG_NS)
+	if (execution->ns < NOT_SLOWED_NS)
 	{
 		weighted_add(&entry->with_nodes, execution->weight, execution->ns, 0);
 		plain = plain_factor(entry);

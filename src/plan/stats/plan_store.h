@@ -12,6 +12,9 @@
 /* About the longest duration in ns of an execution that is neither drawn nor found by a tick. */
 #define MOST_UNSEEN_NS	(2 * TICK_NS)
 
+/* Duration in ns from which timing the nodes slows down an execution by next to nothing. */
+#define NOT_SLOWED_NS	5e5
+
 /* Returns PlannedStmt.planId of PostgreSQL 18 if it is set, else a hash of the plan tree. */
 extern uint64 plan_store_planid(const PlannedStmt *plan);
 

@@ -38,7 +38,6 @@ ticked_counter(void)
 static inline void
 ticked_begin(CountedStart *start)
 {
-	start->counted = true;
 	start->counter = ticked_counter();
 	if (unlikely(start->counter - ticked_wanted > ticked_want_after))
 		ticked_want(start->counter);
