@@ -478,12 +478,12 @@ drawn_key(const ExecutionDraw *drawn)
 
 /*
  * Returns whether the duration of an execution whose nodes were timed may be used, although timing
- * them takes time: if it is long, or if the nodes of all executions of its class are timed.
+ * them takes time: if it is long, or if all executions of its class are drawn.
  */
 static bool
-may_have_nodes(double chance, double whole_chance, double ns)
+may_have_nodes(double chance, double ns)
 {
-	return ns >= NOT_SLOWED_NS || (whole_chance <= 0 && chance >= ALWAYS);
+	return ns >= NOT_SLOWED_NS || chance >= ALWAYS;
 }
 
 /*
@@ -494,7 +494,7 @@ may_have_nodes(double chance, double whole_chance, double ns)
 static double
 weight_of(double chance, double whole_chance, double ticked, double ns)
 {
-	double		drawn = may_have_nodes(chance, whole_chance, ns) ? chance : whole_chance;
+	double		drawn = may_have_nodes(chance, ns) ? chance : whole_chance;
 
 	drawn = drawn < ALWAYS ? drawn : 1;
 	return 1 / (drawn + ticked - drawn * ticked);
@@ -506,7 +506,7 @@ duration_weight(const ExecutionDraw *drawn, double ns)
 {
 	bool		ticked = drawn->complete && ticked_since(&drawn->start);
 
-	if (drawn->nodes && !ticked && !may_have_nodes(drawn->chance, drawn->whole_chance, ns))
+	if (drawn->nodes && !ticked && !may_have_nodes(drawn->chance, ns))
 		return 0;
 	return weight_of(drawn->chance, drawn->whole_chance, drawn->complete ? ticked_chance(ns) : 0,
 					 ns);
