@@ -8,8 +8,8 @@
  * to "tuplecount" of its instrumentation, as a foreign data wrapper does with rows that it has
  * changed remotely.  If the table's name ends in _twin, the sequential scan has the custom node's
  * plan_node_id, as nodes of some extensions have.  If it ends in _batch, there are two custom nodes
- * above each other.  The upper one executes the sequential scan itself, and counts 1000 rows of the
- * lower one, which is never called, for each row, as TimescaleDB's VectorAgg does.
+ * above each other.  The upper one executes the sequential scan itself, and for each row counts
+ * 10000 rows of the lower one, which is never called, as TimescaleDB's VectorAgg does.
  *
  * Below Gather, each process scans the whole table, so that the numbers of rows are the same in
  * each execution.
@@ -38,7 +38,7 @@ static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 #define CHILD(node) ((PlanState *) linitial((node)->custom_ps))
 
 /* Rows of the lower custom node for each row of the scan. */
-#define BATCH_ROWS	1000
+#define BATCH_ROWS	10000
 
 enum
 {
