@@ -130,7 +130,7 @@ test-valgrind:
 	@TESTS='$(TESTS)' tools/in-tree assert tools/suite valgrind
 
 test-upstream:
-	@tools/in-tree assert env WAYS='$(WAYS)' tools/suite upstream
+	@tools/in-tree assert env WAYS='$(WAYS)' PARTS='$(PARTS)' tools/suite upstream
 
 test-companions:
 	@tools/fetch pev2

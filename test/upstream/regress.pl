@@ -1,6 +1,6 @@
 
-# Runs PostgreSQL's own regression tests, unchanged, on a server with clocktiming. The environment
-# variable WAYS selects configurations:
+# Runs PostgreSQL's own regression and isolation tests, unchanged, on a server with clocktiming. The
+# environment variable PARTS selects "regression" or "isolation", and WAYS selects configurations:
 #   off       clocktiming is preloaded, and all settings have their defaults
 #   track     every execution is timed for the statistics of plans
 #   counting  clocktiming also counts rows for EXPLAIN (ANALYZE, TIMING OFF)
@@ -41,7 +41,22 @@ my %settings = (
 my $regress = dirname($ENV{PG_REGRESS});
 my $schedule = "$regress/parallel_schedule";
 plan skip_all => "PostgreSQL's own tests are not in $regress; run this test by tools/in-tree assert" if !-f $schedule;
-my @scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
+my $isolation = "$regress/../isolation";
+my %parts = map { $_ => 1 } split ' ', $ENV{PARTS} || 'regression isolation';
+
+# Runs the scripts of a schedule. From PostgreSQL 16 on, pg_regress reads expected files also from
+# the current directory, where those of clocktiming are.
+sub schedule_passes
+{
+	my ($node, $prefix, $directory, $program, $schedule, $output, @arguments) = @_;
+	my @scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
+
+	mkdir $output;
+	push @arguments, "--expecteddir=$directory" if `$program --help` =~ /--expecteddir/;
+	PgRegress::scripts_pass($prefix, "$output/regression.diffs", \@scripts, $program,
+		"--inputdir=$directory", "--outputdir=$output", '--bindir=', '--host=' . $node->host, '--port=' . $node->port, "--schedule=$schedule", @arguments);
+	return;
+}
 
 foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 {
@@ -57,13 +72,17 @@ foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 	# Checks the settings, because the server ignores an unknown setting with a warning.
 	is(($node->psql('postgres', "SHOW $_"))[1], $settings->{$_}, "$way: $_ is in force") foreach sort keys %$settings;
 
-	# pg_regress writes its results to this directory.
-	mkdir $output;
-	PgRegress::scripts_pass("$way: ", "$output/regression.diffs", \@scripts, $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output",
-		"--dlpath=$regress", '--bindir=', '--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20',
-		"--schedule=$schedule");
+	schedule_passes($node, "$way: ", $regress, $ENV{PG_REGRESS}, $schedule, $output, "--dlpath=$regress", '--max-concurrent-tests=20') if $parts{regression};
+	if ($parts{isolation})
+	{
+	  SKIP:
+		{
+			skip "PostgreSQL's isolation tests are not in $isolation", 1 if !-f "$isolation/isolation_schedule";
+			schedule_passes($node, "$way, isolation: ", $isolation, "$isolation/pg_isolation_regress", "$isolation/isolation_schedule", "${output}_isolation");
+		}
+	}
 
-	if ($way eq 'track')
+	if ($way eq 'track' && $parts{regression})
 	{
 		my (undef, $nodes) = $node->psql('regression', q{
 			CREATE SCHEMA clocktiming_upstream;
