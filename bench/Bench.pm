@@ -12,7 +12,7 @@ use File::Temp;
 use List::Util qw(sum0);
 use POSIX qw(ceil);
 
-our @EXPORT = qw(psql run make_server start_server stop_server median low_mean ninth_decile median_interval above floor_of defined_only number show read_queries settings_of make_schema drop_schema);
+our @EXPORT = qw(psql run make_server start_server stop_server median low_mean ninth_decile median_interval above floor_of defined_only number show read_queries settings_of make_schema drop_schema make_tpc);
 
 our $schema = 'clocktiming_bench';
 our $directory = $ENV{TMPDIR} // '/tmp';
@@ -249,6 +249,60 @@ sub drop_schema
 {
 	psql("SET client_min_messages = warning; DROP SCHEMA IF EXISTS $schema CASCADE;");
 	return;
+}
+
+my $duckdb = '1.5.5';
+my $tpc;
+
+# Returns the texts of the queries of TPC-H ("tpch") or TPC-DS ("tpcds") by their numbers.  If $fill
+# is true, makes the data with a scale factor, and replaces the schema of that name.  Uses PyPI's
+# duckdb with its extensions, in a temporary virtual environment of Python.
+sub make_tpc
+{
+	my ($name, $factor, $fill) = @_;
+	my %texts;
+
+	if (!$tpc)
+	{
+		$tpc = File::Temp->newdir('tpc.XXXXXX', DIR => $directory);
+		run("python3 -m venv $tpc/venv && $tpc/venv/bin/pip install -q duckdb==$duckdb duckdb-extension-tpch==$duckdb duckdb-extension-tpcds==$duckdb");
+		open(my $script, '>', "$tpc/generate.py") or die "generate.py: $!\n";
+		print $script <<'PYTHON';
+import glob, importlib, sys, duckdb
+name, scale, directory, fill = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4]
+package = importlib.import_module("duckdb_extension_" + name).__path__[0]
+db = duckdb.connect()
+db.execute("LOAD '%s'" % glob.glob(package + "/extensions/*/*.duckdb_extension")[0])
+for number, query in db.execute(f"SELECT query_nr, query FROM {name}_queries()").fetchall():
+    with open("%s/%s-%d.query" % (directory, name, number), "w") as file:
+        file.write(query.strip().rstrip(";"))
+if fill != "1":
+    sys.exit()
+db.execute(f"CALL {'dbgen' if name == 'tpch' else 'dsdgen'}(sf = {scale})")
+with open(f"{directory}/{name}.sql", "w") as schema:
+    for (table,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+        columns = db.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", [table]).fetchall()
+        schema.write("CREATE TABLE %s (%s);\n" % (table, ", ".join('"%s" %s' % c for c in columns)))
+        db.execute(f"COPY {table} TO '{directory}/{name}-{table}.csv' (HEADER false)")
+        schema.write("\\copy %s FROM '%s/%s-%s.csv' (FORMAT csv)\n" % (table, directory, name, table))
+        for column, _ in columns:
+            if column.endswith(("_sk", "key")):
+                schema.write('CREATE INDEX ON %s ("%s");\n' % (table, column))
+PYTHON
+		close $script;
+	}
+	$fill = $fill ? 1 : 0;
+	run("$tpc/venv/bin/python $tpc/generate.py $name $factor $tpc $fill");
+	psql("SET client_min_messages = warning;\nDROP SCHEMA IF EXISTS $name CASCADE;\nCREATE SCHEMA $name;\nSET search_path = $name;\n\\i $tpc/$name.sql\nVACUUM ANALYZE;\n") if $fill;
+	foreach my $file (glob "$tpc/$name-*.query")
+	{
+		my ($number) = $file =~ /-(\d+)\.query$/;
+
+		open(my $in, '<', $file) or die "$file: $!\n";
+		$texts{$number} = do { local $/; <$in> };
+		close $in;
+	}
+	return %texts;
 }
 
 1;
