@@ -2194,7 +2194,8 @@ CREATE FUNCTION clock_running(
     OUT share_percent double precision, OUT cpu_ms double precision, OUT wait_ms double precision,
     OUT waits text, OUT cpu_wait_ms double precision, OUT now text, OUT now_processes integer,
     OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
-    OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
+    OUT progress_percent double precision, OUT remaining_ms double precision,
+    OUT remaining_low_ms double precision, OUT remaining_high_ms double precision, OUT reason text,
     OUT elapsed_ms double precision, OUT workers integer,
     OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
     OUT suspended_at timestamptz,
@@ -2218,7 +2219,8 @@ CREATE VIEW clock_running AS
                                        OVER plan, 0.0::double precision))::numeric,
                          2)::double precision END AS share_percent,
            s.now, s.waits,
-           s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
+           s.progress_percent, s.remaining_ms, s.remaining_low_ms, s.remaining_high_ms, s.reason,
+           s.elapsed_ms,
            s.innermost,
            s.node = pg_catalog.first_value(s.node) OVER (
                PARTITION BY s.pid, s.level
@@ -2278,6 +2280,11 @@ COMMENT ON COLUMN clock_running.progress_percent IS
     'reason';
 COMMENT ON COLUMN clock_running.remaining_ms IS
     'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
+COMMENT ON COLUMN clock_running.remaining_low_ms IS
+    'beginning of the range that contains the remaining time in about nine of ten cases, in '
+    'milliseconds';
+COMMENT ON COLUMN clock_running.remaining_high_ms IS
+    'end of this range, in milliseconds';
 COMMENT ON COLUMN clock_running.reason IS
     'reason why progress_percent and remaining_ms are unknown; null if they are known';
 COMMENT ON COLUMN clock_running.elapsed_ms IS
@@ -2331,8 +2338,9 @@ COMMENT ON COLUMN clock_running.queryid IS
 COMMENT ON COLUMN clock_running.userid IS
     'OID of the user with whose rights the plan is executed';
 
-CREATE FUNCTION internal_clock_ends_in(remaining_ms double precision, parallel boolean)
-RETURNS text
+CREATE FUNCTION internal_clock_ends_in(
+    remaining_ms double precision, low_ms double precision, high_ms double precision
+) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN ends.low >= 365.0::double precision AND unit.name = 'd'
@@ -2344,16 +2352,8 @@ BEGIN ATOMIC
                                             ELSE '%4$s %3$s (%1$s to %2$s %3$s)' END,
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
-    -- The range extends from half of the estimate (a tenth for a parallel plan) minus 0.5 s to
-    -- twice the estimate plus 0.5 s: see "Live" in doc/benchmarks.md.
-    FROM (SELECT greatest(0.0::double precision,
-                          internal_clock_ends_in.remaining_ms
-                          / CASE WHEN internal_clock_ends_in.parallel
-                                 THEN 10000.0::double precision
-                                 ELSE 2000.0::double precision END
-                          - 0.5::double precision) AS low,
-                 internal_clock_ends_in.remaining_ms / 500.0::double precision
-                     + 0.5::double precision AS high) AS s,
+    FROM (SELECT internal_clock_ends_in.low_ms / 1000.0::double precision AS low,
+                 internal_clock_ends_in.high_ms / 1000.0::double precision AS high) AS s,
         LATERAL (SELECT u.name, u.s
                  FROM (VALUES ('s', 1.0::double precision), ('min', 60.0), ('h', 3600.0),
                               ('d', 86400.0)) AS u (name, s)
@@ -2361,15 +2361,15 @@ BEGIN ATOMIC
                  ORDER BY u.s LIMIT 1) AS unit,
         LATERAL (SELECT CASE WHEN s.high <= 20.0::double precision * unit.s THEN unit.s
                              ELSE 5.0::double precision * unit.s END AS s) AS step,
-        LATERAL (SELECT pg_catalog.round(s.low / step.s) * step.s / unit.s AS low,
+        LATERAL (SELECT pg_catalog.floor(s.low / step.s) * step.s / unit.s AS low,
                         pg_catalog.round(internal_clock_ends_in.remaining_ms
                                          / 1000.0::double precision / step.s)
                             * step.s / unit.s AS estimate,
-                        greatest(pg_catalog.round(s.high / step.s), 1.0::double precision)
+                        greatest(pg_catalog.ceil(s.high / step.s), 1.0::double precision)
                             * step.s / unit.s AS high) AS ends;
 END;
-COMMENT ON FUNCTION internal_clock_ends_in(double precision, boolean) IS
-    'internal: returns the remaining time and its range as text, for an estimate in ms';
+COMMENT ON FUNCTION internal_clock_ends_in(double precision, double precision, double precision) IS
+    'internal: returns the remaining time and its range, all in ms, as text';
 
 CREATE VIEW clock_activity AS
     -- Without cursors that were suspended before the statement began.
@@ -2388,7 +2388,8 @@ CREATE VIEW clock_activity AS
                 WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
                 THEN 'unknown in a procedure'
                 WHEN r.remaining_ms IS NOT NULL
-                THEN internal_clock_ends_in(r.remaining_ms, r.workers > 0)
+                THEN internal_clock_ends_in(r.remaining_ms, r.remaining_low_ms,
+                                            r.remaining_high_ms)
                 WHEN r.level > 0 THEN 'unknown in a function'
                 WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
                 WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
@@ -2417,7 +2418,10 @@ CREATE VIEW clock_activity AS
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
-                          pg_catalog.first_value(n.workers) OVER outermost AS workers,
+                          pg_catalog.first_value(n.remaining_low_ms) OVER outermost
+                              AS remaining_low_ms,
+                          pg_catalog.first_value(n.remaining_high_ms) OVER outermost
+                              AS remaining_high_ms,
                           pg_catalog.first_value(n.reason) OVER outermost AS reason
                    FROM running n
                        -- Returns the first relation of a join's inner side, which is the second
@@ -2464,10 +2468,6 @@ CREATE VIEW clock_activity AS
                             n.as_of DESC, n.node_type ~ 'Gather', n.now_processes DESC,
                             n.innermost DESC, n.node) c ON c.pid = a.pid
         LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
-                          ('only the last rows of the plan remain', 'soon: last rows'),
-                          ('a call of a node takes longer than expected', 'longer than expected'),
-                          ('a node has returned more rows than the planner expected',
-                           'more rows than planned'),
                           ('the counters began while the query was running',
                            'counters began too late'),
                           ('the number of rounds of a recursive query is unknown',
@@ -2497,8 +2497,7 @@ COMMENT ON COLUMN clock_activity.done_percent IS
     'ends_in';
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, and in parentheses a range that contains it in '
-    'about nine of ten cases if the planner''s estimates of rows are right; or the reason why it '
-    'is unknown';
+    'about nine of ten cases; or the reason why it is unknown';
 COMMENT ON COLUMN clock_activity.now IS
     'event for which the statement waits at present and the node at work, such as '
     'IO:DataFileRead in Seq Scan on orders, or CPU in Hash Join if it uses a CPU or waits for one; '

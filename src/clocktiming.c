@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/live/live_attach.h"
+#include "plan/live/live_history.h"
 #include "plan/live/live_memory.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/sampler/plan_sampler_worker.h"
@@ -41,6 +42,7 @@ request_shmem(void)
 	RequestAddinShmemSpace(shared_gaps_shmem_size());
 	store_shmem_request();
 	live_shmem_request();
+	live_history_shmem_request();
 	if (watch_registered)
 		watch_shmem_request();
 }
@@ -54,6 +56,7 @@ start_shmem(void)
 	shared_gaps_shmem_init();
 	plan_draw_start();
 	live_shmem_init();
+	live_history_shmem_init();
 	live_start();
 	LWLockRelease(AddinShmemInitLock);
 	plan_sampler_attach();

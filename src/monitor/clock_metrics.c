@@ -33,6 +33,7 @@
 #include "plan/explain/wait_names.h"
 #include "plan/functions/clock_running.h"
 #include "plan/live/live_attach.h"
+#include "plan/live/live_history.h"
 #include "plan/stats/plan_store.h"
 #include "plan/stats/store_read.h"
 #include "server/args.h"
@@ -113,6 +114,9 @@ static const Metric metric_running = {"pg_clock_running_statements", "gauge", ""
 "statements of other clients in clock_running that are not suspended"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
 "execution time so far of the longest of these statements, with the type of its innermost active plan node"};
+
+static const Metric metric_ends = {"pg_clock_estimated_ends_total", "counter", "ended",
+"executions of statements of clients since the server started whose end was estimated, by whether they ended within the estimated range, before it or after it"};
 
 static bool
 is_convertible(const char *name)
@@ -376,10 +380,14 @@ static void
 put_running(FunctionCallInfo fcinfo)
 {
 	LongestRunning longest = {NAN, ""};
+	LiveScores	scores = live_scores();
 
 	put_metric(fcinfo, &metric_running, clock_running_statements(&longest));
 	put_metric(fcinfo, &metric_longest, longest.seconds,
 			   longest.node_type == NULL ? "" : longest.node_type);
+	put_metric(fcinfo, &metric_ends, (double) scores.held, "within");
+	put_metric(fcinfo, &metric_ends, (double) scores.early, "before");
+	put_metric(fcinfo, &metric_ends, (double) scores.late, "after");
 }
 
 Datum

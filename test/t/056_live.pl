@@ -53,7 +53,7 @@ is(query("SELECT count(*) $rows"), 0, 'no rows after the cursor is closed');
 my $known = q{bool_and(CASE WHEN reason IS NULL THEN progress_percent BETWEEN 0 AND 99.9 AND remaining_ms >= 0 ELSE progress_percent IS NULL AND remaining_ms IS NULL END)};
 while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub { is(query("SELECT $known $rows"), 't', 'progress'); });
 while_waiting('SELECT hold(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub {
-	is(query("SELECT $known, bool_and(reason ~ 'more rows than') $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
+	is(query("SELECT $known, bool_and(reason IS NULL) $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
 });
 
 # Rows of parallel workers are included: of workers that are running, of workers that have ended,

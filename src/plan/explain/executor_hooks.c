@@ -341,7 +341,9 @@ call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execut
 	}
 	PG_FINALLY();
 	{
-		watcher->leave(desc, entered, failed);
+		watcher->leave(desc, entered, failed,
+					   !failed && !finishes && ScanDirectionIsForward(direction) &&
+					   (count == 0 || desc->estate->es_processed < count));
 	}
 	PG_END_TRY();
 }

@@ -316,12 +316,48 @@ put_node(Row *row, const Running *running, int place)
 #define COLUMNS_BEFORE_STATE	5
 #define COLUMNS_AFTER_STATE		19
 
+/* Returns the process of the reading session: of a parallel worker, its leader. */
+static int
+reader_pid(void)
+{
+	return MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : MyProcPid;
+}
+
+/*
+ * Estimates the duration of an execution, in s.  Stores the estimate with the execution, so that
+ * that of a client's statement is scored at the end, and so that the shown progress does not fall.
+ */
+static EndEstimate
+estimate_end(LiveImage *image, const LiveProgress *progress, double elapsed)
+{
+	EndCalibration calibration;
+	EndHistory	history = live_history(&image->header.plan, &calibration);
+	EndEstimate estimate = end_estimate(elapsed, progress->remaining_ns / 1e9, progress->doubt,
+										&history, &calibration);
+	LiveShown	shown = live_shown(image);
+	LivePrediction prediction = {.with_history = history.n > 0};
+
+	if (isnan(estimate.total) || image->header.pid == reader_pid())
+		return estimate;
+	estimate = end_steady(estimate, elapsed, shown.share, shown.least);
+	shown.share = elapsed / estimate.total;
+	shown.least = elapsed / estimate.high;
+	live_set_shown(image, shown);
+	prediction.low = estimate.low;
+	prediction.high = estimate.high;
+	if (image->header.level == 0)
+		live_predict(image, &prediction);
+	return estimate;
+}
+
 static void
 put_execution(FunctionCallInfo fcinfo, const Running *running)
 {
 	const LiveHeader *header = &running->image->header;
 	TimestampTz now = GetCurrentTimestamp();
+	double		elapsed = Max((double) live_elapsed_us(header, now) / 1e6, 1e-6);
 	LiveProgress progress = live_progress(running->image, running->processes, now);
+	EndEstimate estimate = estimate_end(running->image, &progress, elapsed);
 
 	for (int place = 0; place < Max(header->nnodes, 1); place++)
 	{
@@ -337,9 +373,12 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 			row_put_text(&row, header->suspended_at != 0 ? suspended : NULL);
 			row_put_nulls(&row, COLUMNS_AFTER_STATE);
 		}
-		row_put_double(&row, progress.percent > 99.9 ? 99.9 : progress.percent, 1);
-		row_put_double(&row, progress.remaining_ns / 1e6, 0);
-		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
+		row_put_double(&row, isnan(estimate.total) ? NAN :
+					   Min(100 * elapsed / estimate.total, 99.9), 1);
+		row_put_double(&row, (estimate.total - elapsed) * 1e3, 0);
+		row_put_double(&row, (estimate.low - elapsed) * 1e3, 0);
+		row_put_double(&row, (estimate.high - elapsed) * 1e3, 0);
+		row_put_text(&row, isnan(estimate.total) ? _(progress.reason) : NULL);
 		row_put_double(&row, (double) live_elapsed_us(header, now) / 1e3, 0);
 		row_put(&row, Int32GetDatum(running->workers));
 		row_put(&row, TimestampTzGetDatum(header->started_at));
@@ -354,13 +393,6 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 		row_put_count(&row, header->queryid);
 		row_to_set(&row, fcinfo);
 	}
-}
-
-/* Returns the process of the reading session: of a parallel worker, its leader. */
-static int
-reader_pid(void)
-{
-	return MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : MyProcPid;
 }
 
 int

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "plan/explain/explain_output.h"
+#include "plan/live/live_history.h"
 #include "plan/stats/plan_draw.h"
 #include "plan/stats/plan_store.h"
 #include "plan/stats/store_read.h"
@@ -322,6 +323,7 @@ clock_stats_reset(PG_FUNCTION_ARGS)
 	require_preloaded(plan_store_ready());
 	store_reset(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
 	plan_draw_reset();
+	live_history_forget(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
 	PG_RETURN_VOID();
 }
 

@@ -370,7 +370,7 @@ enter(QueryDesc *desc)
 }
 
 static void
-leave(QueryDesc *desc, int level, bool failed)
+leave(QueryDesc *desc, int level, bool failed, bool complete)
 {
 	LiveExecution *execution;
 
@@ -379,6 +379,12 @@ leave(QueryDesc *desc, int level, bool failed)
 		return;
 	live_pause(execution);
 	live_publish(execution, true);
+	execution->complete |= complete;
+	/* rows may fire triggers, which ExecutorFinish() executes */
+	if (execution->complete &&
+		(desc->estate->es_finished ||
+		 (desc->operation == CMD_SELECT && !desc->plannedstmt->hasModifyingCTE)))
+		live_ended(execution);
 	if (execution->own && execution->image->header.late)
 	{
 		remember_statement(long_statements, desc,

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
@@ -23,6 +24,12 @@ typedef struct LiveSlot
 	pg_atomic_uint32 owner;		/* pid of its process; 0: free */
 	pg_atomic_uint32 sequence;	/* seqlock of the execution whose first slot
 								 * this is; odd during a write to its slots */
+
+	/* written by readers; each has the number of the execution, see pack() */
+	pg_atomic_uint64 shown;		/* LiveShown */
+	pg_atomic_uint64 predicted; /* LivePrediction */
+	pg_atomic_uint32 predictions;	/* number of them so far */
+
 	LiveHeader	header;
 	LiveChunk	chunk;
 } LiveSlot;
@@ -55,6 +62,9 @@ live_shmem_init(void)
 		memset(&live_slots[i], 0, sizeof(LiveSlot));
 		pg_atomic_init_u32(&live_slots[i].owner, 0);
 		pg_atomic_init_u32(&live_slots[i].sequence, 0);
+		pg_atomic_init_u64(&live_slots[i].shown, 0);
+		pg_atomic_init_u64(&live_slots[i].predicted, 0);
+		pg_atomic_init_u32(&live_slots[i].predictions, 0);
 	}
 }
 
@@ -441,4 +451,103 @@ live_read_all(void)
 			images = foreach_delete_current(images, cell);
 	}
 	return images;
+}
+
+/*
+ * A reader's values and the number of the execution are a word, so that readers need no lock, and
+ * so that values of an earlier execution in the same slot are not mistaken for this one's.
+ */
+static uint64
+pack(uint32 number, uint16 first, uint16 second)
+{
+	return (uint64) number << 32 | (uint64) first << 16 | second;
+}
+
+static bool
+unpack(uint64 word, uint32 number, uint16 *first, uint16 *second)
+{
+	*first = (uint16) (word >> 16);
+	*second = (uint16) word;
+	return word != 0 && (uint32) (word >> 32) == number;
+}
+
+LiveShown
+live_shown(const LiveImage *image)
+{
+	LiveSlot   *slot = &live_slots[image->header.slots[0]];
+	LiveShown	shown = {0};
+	uint16		share;
+	uint16		least;
+
+	if (unpack(pg_atomic_read_u64(&slot->shown), image->header.number, &share, &least))
+	{
+		shown.share = share / (double) PG_UINT16_MAX;
+		shown.least = least / (double) PG_UINT16_MAX;
+	}
+	return shown;
+}
+
+void
+live_set_shown(const LiveImage *image, LiveShown shown)
+{
+	LiveSlot   *slot = &live_slots[image->header.slots[0]];
+
+	pg_atomic_write_u64(&slot->shown, pack(image->header.number,
+										   (uint16) (shown.share * PG_UINT16_MAX),
+										   (uint16) (shown.least * PG_UINT16_MAX)));
+}
+
+/*
+ * A duration is stored as its logarithm, with a resolution of 0.05 %, from SHORTEST on.  The last
+ * bit of the lower end is LivePrediction.with_history.
+ */
+#define SHORTEST		1e-4
+#define STEPS			2200
+
+static uint16
+duration_code(double duration)
+{
+	return (uint16) Max(Min(log(Max(duration, SHORTEST) / SHORTEST) * STEPS, PG_UINT16_MAX), 0);
+}
+
+static double
+coded_duration(uint16 code)
+{
+	return SHORTEST * exp((double) code / STEPS);
+}
+
+void
+live_predict(const LiveImage *image, const LivePrediction *prediction)
+{
+	LiveSlot   *slot = &live_slots[image->header.slots[0]];
+	LivePrediction earlier;
+	uint32		n = 1;
+
+	if (live_predicted(image, &earlier))
+		n = pg_atomic_add_fetch_u32(&slot->predictions, 1);
+	else
+		pg_atomic_write_u32(&slot->predictions, 1);
+	if (n > 1 && pg_prng_double(&pg_global_prng_state) * n >= 1)
+		return;
+	pg_atomic_write_u64(&slot->predicted,
+						pack(image->header.number,
+							 (duration_code(prediction->low) & ~1) | prediction->with_history,
+							 duration_code(prediction->high)));
+}
+
+bool
+live_predicted(const LiveImage *image, LivePrediction *prediction)
+{
+	const LiveHeader *header = &image->header;
+	uint16		low;
+	uint16		high;
+
+	if (header->nslots == 0 ||
+		!unpack(pg_atomic_read_u64(&live_slots[header->slots[0]].predicted), header->number,
+				&low, &high))
+		return false;
+	prediction->with_history = (low & 1) != 0;
+	prediction->low = coded_duration(low & ~1);
+	prediction->high = coded_duration(high);
+	return true;
 }

@@ -9,6 +9,8 @@
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 
+#include "plan/live/live_history.h"
+
 /* Number of plan nodes in a slot, and of slots that an execution may occupy. */
 #define LIVE_CHUNK		32
 #define LIVE_CHUNKS		8
@@ -43,7 +45,11 @@ typedef struct LiveNode
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
 	bool		is_cte;			/* a CTE, which is read row by row */
 	bool		is_expression;	/* a SubPlan that the parent evaluates */
+	bool		is_hashed;		/* such a SubPlan that is executed only once */
+	bool		has_condition;	/* it does not return all of its rows */
 	bool		spills;			/* sort or hash aggregate that may use disk */
+	int16		source;			/* place of the plan of a CTE that a CTE Scan
+								 * reads; -1: none */
 	int32		width;			/* planner's estimate: bytes per row */
 	float		rows;			/* planner's estimate per loop */
 	float		startup_cost;
@@ -73,6 +79,9 @@ typedef struct LiveCounts
 	float		first_scanned;
 	int			first_batch;
 
+	float		known_rows;		/* number of rows that this loop returns in
+								 * all, from the node's memory; NAN: unknown */
+
 	/* only for a hash join that keeps rows in files; both are 0 otherwise */
 	int			batches;		/* number of batches */
 	int			batch;			/* current batch; -1: differs by process */
@@ -101,12 +110,14 @@ typedef struct LiveHeader
 	int			procno;			/* index of its PGPROC */
 	int			leader_pid;		/* leader of a parallel worker; else 0 */
 	uint32		text_hash;		/* hash of the query's text */
+	uint32		number;			/* random number of the execution */
 	bool		late;			/* the counters began during the execution */
 	bool		sampled;		/* times are the sampler's, else the server's */
 	int			level;			/* nesting; 0: the client's statement */
 	Oid			dbid;
 	Oid			userid;			/* user with whose rights it is executed */
 	int64		queryid;
+	PlanKey		plan;			/* of its history (live_history.h) */
 	TimestampTz started_at;
 	TimestampTz since;			/* when counting began */
 	TimestampTz as_of;			/* when the counters were last published */
@@ -198,6 +209,27 @@ extern void live_write(const LiveImage *image, bool all);
  * the same query takes them over with their counts, and adds its own.
  */
 extern void live_release(LiveImage *image);
+
+/*
+ * Share of an execution that was shown as done, and the least one that the range allowed.  The
+ * readers write it to the execution's first slot.
+ */
+typedef struct LiveShown
+{
+	double		share;			/* 0: none */
+	double		least;
+} LiveShown;
+
+extern LiveShown live_shown(const LiveImage *image);
+extern void live_set_shown(const LiveImage *image, LiveShown shown);
+
+/*
+ * live_predict() stores a prediction with the execution.  If there are several, one of them is
+ * chosen at random, with equal probabilities.  live_predicted() returns false if there is none.
+ * Neither waits for a lock.
+ */
+extern void live_predict(const LiveImage *image, const LivePrediction *prediction);
+extern bool live_predicted(const LiveImage *image, LivePrediction *prediction);
 
 /* Returns a LiveImage of each execution, in CurrentMemoryContext.  Waits for no lock. */
 extern List *live_read_all(void);

@@ -4,6 +4,7 @@
 
 #include "access/parallel.h"
 #include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
@@ -15,6 +16,7 @@
 #include "plan/explain/explain_output.h"
 #include "plan/explain/plan_shape.h"
 #include "plan/live/live_plan.h"
+#include "plan/stats/plan_store.h"
 #include "plan/stats/plan_tree.h"
 
 /* Copies a name to the chunk, shortened if it does not fit.  Returns its offset; 0: no name. */
@@ -58,6 +60,34 @@ sorting_cost(const PlanState *node)
 	return cost;
 }
 
+/* Returns whether an expression of a node evaluates a subplan only once. */
+static bool
+is_hashed(const PlanState *above, const PlanState *subplan)
+{
+	ListCell   *cell;
+
+	foreach(cell, above->subPlan)
+	{
+		const SubPlanState *state = lfirst_node(SubPlanState, cell);
+
+		if (state->planstate == subplan)
+			return state->subplan->useHashTable;
+	}
+	return false;
+}
+
+/* Returns the place of the plan of a CTE that a node reads, or -1. */
+static int
+source_of(const PlanState *node, const Observation *o, int n)
+{
+	for (int i = 0; i < n && IsA(node, CteScanState); i++)
+	{
+		if (o->nodes[i].probed.node == ((const CteScanState *) node)->cteplanstate)
+			return i;
+	}
+	return -1;
+}
+
 static void
 describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 {
@@ -88,6 +118,10 @@ describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 		n->is_subplan = found->is_init_plan || found->is_expression;
 		n->is_cte = found->is_cte;
 		n->is_expression = found->is_expression;
+		n->is_hashed = found->is_expression && found->parent >= 0 &&
+			is_hashed(o->nodes[found->parent].probed.node, state);
+		n->has_condition = plan->qual != NIL;
+		n->source = (int16) source_of(state, o, place);
 		n->spills = IsA(plan, Sort) ? plan_spills(state, plan->plan_rows) :
 			IsA(plan, Agg) && (((const AggState *) state)->hash_planned_partitions > 0 ||
 							   ((const AggState *) state)->hash_ever_spilled);
@@ -114,10 +148,18 @@ live_describe(const QueryDesc *desc, int level, TimestampTz started_at, const Ob
 	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ?
 		MyProc->lockGroupLeader->pid : 0;
 	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
+	header->number = pg_prng_uint32(&pg_global_prng_state);
 	header->level = level;
 	header->dbid = MyDatabaseId;
 	header->userid = GetUserId();
 	header->queryid = (int64) desc->plannedstmt->queryId;
+	header->plan.dbid = MyDatabaseId;
+	header->plan.userid = header->userid;
+	header->plan.queryid = header->queryid != 0 ? (uint64) header->queryid : header->text_hash;
+	/* an execution with timers may take much longer */
+	header->plan.planid = plan_store_planid(desc->plannedstmt);
+	if (observation_of(desc) == NULL && (desc->instrument_options & INSTRUMENT_TIMER) != 0)
+		header->plan.planid ^= 1;
 	header->started_at = started_at;
 	header->since = header->as_of = GetCurrentTimestamp();
 	header->innermost = -1;

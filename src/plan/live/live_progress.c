@@ -9,8 +9,20 @@
  * - If a node reads its input to the end before it returns a row, as a sort does, it begins a new
  *   pipeline, and the two shares differ.
  *
+ * The numbers of rows that these shares need are known at first only from the planner.  They are
+ * corrected during the execution: by the true numbers of nodes that have ended, and of rows that a
+ * hash table, a sort or a CTE has in memory; then by the rows that a node has returned for the
+ * share of its input that it has read.  The ratio of a node's corrected to its estimated rows is
+ * applied to the nodes above, so that both underestimates and overestimates are noticed.  See Lee
+ * et al., "Operator and Query Progress Estimation in Microsoft SQL Server Live Query Statistics"
+ * (SIGMOD 2016), and for bounds Chaudhuri et al., "Estimating Progress of Execution for SQL
+ * Queries" (SIGMOD 2004).
+ *
  * A node's remaining time is extrapolated from its time so far.  The time of a node that has not
- * begun follows from its cost.
+ * begun follows from its cost, multiplied by the ratios of its inputs.  The doubt of the sum is the
+ * mean of the nodes' doubts, weighted by their remaining times: the more of the remaining time
+ * follows from the planner, the less certain it is.  plan/estimate/end_estimate.c combines the result with
+ * the durations of earlier executions.
  *
  * If the counters began during the execution (LiveHeader.late), the number of earlier rows is
  * unknown.  Then shares are computed only from the positions of sequential scans and from the nodes
@@ -73,23 +85,51 @@
 #define SPILLED_MULTIPLE	0.8
 
 /*
- * If the planner expects at least this number of rows per loop of a nested loop's inner side, the
- * nested loop's share is at most that of the inner side.  With fewer rows, the nested loop's share
- * is that of the outer side.
+ * If at least this number of rows per loop is expected of a nested loop's inner side, the nested
+ * loop's share is at most that of the inner side.  With fewer rows, the nested loop's share is that
+ * of the outer side.
  */
 #define MANY_ROWS		10
 
-static const char *const exceeded = gettext_noop("a node has returned more rows than the planner expected");
+/* Planner's cost of a row of Materialize after its first loop: cpu_operator_cost. */
+#define MATERIAL_COST	0.0025
+
+/* Number of loops of a nested loop's inner side that the planner's estimate counts as. */
+#define PRIOR_LOOPS		0.5
+
+/* Number of rows to expect if all expected ones have been returned, in multiples of these. */
+#define EXCEEDED_MULTIPLE	1.5
+
+/*
+ * Standard deviations of logarithms: of the planner's number of rows of a scan or join relative to
+ * its inputs, and of groups; the largest one; of a number that was exceeded; of the time of a node
+ * that has hardly begun, extrapolated from others by its cost; and of a time that is extrapolated
+ * from its own.
+ */
+#define ROWS_DOUBT		0.5
+#define GROUPS_DOUBT	0.5
+#define MOST_DOUBT		2.0
+#define EXCEEDED_DOUBT	1.0
+#define COST_DOUBT		1.0
+#define RATE_DOUBT		0.3
+
 static const char *const began_late = gettext_noop("the counters began while the query was running");
 
 typedef struct NodeProgress
 {
 	double		loops;			/* expected total number of loops */
+	double		rows_expected;	/* expected total number of rows per process */
+	double		ratio;			/* rows_expected / the planner's estimate for
+								 * this number of loops */
+	double		doubt;			/* standard deviation of the logarithm of the
+								 * expected number of rows */
 	double		work;			/* share of the work that is done */
+	double		work_doubt;		/* standard deviation of the logarithm of the
+								 * remaining work that its inputs cause */
 	double		rows;			/* share of the rows that were returned */
 	double		first_work;		/* value of "work" when the counters began; 0
 								 * unless they began late */
-	double		cost;			/* planner's cost without that of nodes below */
+	double		cost;			/* expected cost without that of nodes below */
 } NodeProgress;
 
 typedef struct ProgressWalk
@@ -155,12 +195,138 @@ input_of(ProgressWalk *walk, int place, int n)
 	return -1;
 }
 
+/* Returns the planner's estimate of a node's rows for a number of loops. */
+static double
+planned_rows(ProgressWalk *walk, int place, double loops)
+{
+	return Max((double) live_node(walk->image, place)->rows, 1) * loops;
+}
+
+/*
+ * Sets rows_expected to the planner's estimate, corrected by what is known of the inputs: by the
+ * ratios of their expected to their estimated rows.  Sets doubt.
+ */
+static void
+expect_from_inputs(ProgressWalk *walk, int place)
+{
+	NodeProgress *p = &walk->nodes[place];
+	const LiveNode *node = live_node(walk->image, place);
+	double		planned = planned_rows(walk, place, p->loops);
+	int			first = input_of(walk, place, 0);
+	double		ratio = 1;
+	double		doubt = 0;
+	double		rows = 0;
+	double		doubt_rows = 0;
+
+	if (node->source >= 0)
+	{
+		ratio = walk->nodes[node->source].ratio;
+		doubt = walk->nodes[node->source].doubt;
+	}
+	for (int n = 0, i = first; i >= 0; i = input_of(walk, place, ++n))
+	{
+		const NodeProgress *input = &walk->nodes[i];
+
+		ratio *= input->ratio;
+		doubt += input->doubt;
+		rows += input->rows_expected;
+		doubt_rows += input->rows_expected * input->doubt;
+	}
+	switch (node->tag)
+	{
+		case T_Append:
+		case T_MergeAppend:
+			p->rows_expected = rows;
+			p->doubt = doubt_rows / Max(rows, 1);
+			return;
+		case T_Agg:
+		case T_SetOp:
+		case T_Unique:
+		case T_Group:
+			p->rows_expected = first >= 0 ? Min(planned, Max(rows, 1)) : planned;
+			p->doubt = planned <= 1 ? 0 : GROUPS_DOUBT;
+			return;
+		case T_Limit:
+			p->rows_expected = Min(planned, rows);
+			p->doubt = 0;
+			return;
+		case T_Material:
+			p->rows_expected = rows / walk->nodes[first].loops * p->loops;
+			p->doubt = doubt;
+			return;
+		case T_BitmapHeapScan:
+			ratio = 1;
+			doubt = ROWS_DOUBT;
+			break;
+		case T_NestLoop:
+		case T_MergeJoin:
+		case T_HashJoin:
+			doubt += ROWS_DOUBT;
+			break;
+		default:
+			if (first < 0)
+				doubt += node->source < 0 || node->has_condition ? ROWS_DOUBT : 0;
+			break;
+	}
+	p->rows_expected = planned * ratio;
+	p->doubt = Min(doubt, MOST_DOUBT);
+}
+
+/*
+ * Corrects rows_expected and doubt by the rows so far.  "read": share of the node's input that it
+ * has read, if it returns rows while it reads; else NAN.
+ */
+static void
+expect_from_rows(ProgressWalk *walk, int place, double read)
+{
+	NodeProgress *p = &walk->nodes[place];
+	const LiveNode *node = live_node(walk->image, place);
+	const LiveCounts *counts = live_counts(walk->image, place);
+	double		rows = rows_of(walk, place);
+	double		loops = loops_of(walk, place);
+
+	if (walk->image->header.late && !is_done(walk, place) && isnan(counts->known_rows))
+		return;					/* earlier rows are unknown */
+	if (is_done(walk, place) && !walk->image->header.late)
+	{
+		p->rows_expected = rows;
+		p->doubt = 0;
+	}
+	else if (!isnan(counts->known_rows) && p->loops <= 1)
+	{
+		/* with a condition such as HAVING, it is only an upper bound */
+		p->rows_expected = node->has_condition ?
+			Min(p->rows_expected, (double) counts->known_rows) : (double) counts->known_rows;
+		if (!node->has_condition)
+			p->doubt = 0;
+	}
+	else if (loops > 1 && node->tag != T_Material)
+	{
+		double		complete = loops - (counts->state == LIVE_FINISHED ? 0 : 0.5);
+
+		p->rows_expected = p->loops *
+			(rows + PRIOR_LOOPS * p->rows_expected / p->loops) / (complete + PRIOR_LOOPS);
+		p->doubt /= sqrt(loops);
+	}
+	else if (!isnan(read) && read > 0)
+	{
+		double		prior = PRIOR_WEIGHT * (1 - read);
+
+		p->rows_expected = (rows + prior * p->rows_expected) / (read + prior);
+		p->doubt *= 1 - read;
+	}
+	if (rows >= p->rows_expected && counts->state == LIVE_RUNNING && !(p->doubt <= 0))
+	{
+		p->rows_expected = EXCEEDED_MULTIPLE * rows;
+		p->doubt = EXCEEDED_DOUBT;
+	}
+}
+
 static double
 scan_share(ProgressWalk *walk, int place)
 {
+	NodeProgress *p = &walk->nodes[place];
 	const LiveCounts *counts = live_counts(walk->image, place);
-	double		loops = walk->nodes[place].loops;
-	double		expected = Max((double) live_node(walk->image, place)->rows, 1) * loops;
 
 	if (is_done(walk, place))
 		return 1;
@@ -168,51 +334,72 @@ scan_share(ProgressWalk *walk, int place)
 	{
 		if (counts->state == LIVE_NOT_STARTED)
 			return 0;
-		if (isnan(counts->scanned) || loops > 1 ||
+		if (isnan(counts->scanned) || p->loops > 1 ||
 			(isnan(counts->first_scanned) && counts->first_state != LIVE_NOT_STARTED))
 			walk->reason = began_late;
 		return isnan(counts->scanned) ? 0 : (double) counts->scanned;
 	}
 	if (!isnan(counts->scanned))
-		return share(loops_of(walk, place) - 1 + (double) counts->scanned, loops);
-	if (rows_of(walk, place) > expected)
-		walk->reason = exceeded;
-	return share(rows_of(walk, place), expected);
+		return share(loops_of(walk, place) - 1 + (double) counts->scanned, p->loops);
+	p->work_doubt = p->doubt;
+	return share(rows_of(walk, place), p->rows_expected);
 }
 
-/* Returns the share of rows of a node that returns its rows again in each loop. */
+/* Returns the share of rows of a node that first reads its input to the end, such as a sort. */
 static double
-repeated_share(ProgressWalk *walk, int place)
+output_share(ProgressWalk *walk, int place, const NodeProgress *input)
 {
-	double		rows = (double) live_node(walk->image, place)->rows;
-
-	if (loops_of(walk, place) > 1)
-		rows = Max(rows_of(walk, place) / loops_of(walk, place), rows);
-	return share(rows_of(walk, place), Max(rows, 1) * walk->nodes[place].loops);
-}
-
-/* Returns the share of rows for a node that first reads its input to the end, such as a sort. */
-static double
-output_share(ProgressWalk *walk, int place, const NodeProgress *input, double input_rows)
-{
-	const LiveNode *node = live_node(walk->image, place);
-	double		expected = (double) node->rows * walk->nodes[place].loops;
-
 	if (is_done(walk, place))
 		return 1;
-	if (walk->image->header.late && input->first_work >= 1)
+	if (walk->image->header.late && input->first_work >= 1 &&
+		isnan(live_counts(walk->image, place)->known_rows))
 		walk->reason = began_late;
-	if (node->tag == T_Sort)
-		expected = input->rows > input->first_work ?
-			input_rows / (input->rows - input->first_work) : expected;
-	if (rows_of(walk, place) > expected && node->tag != T_Sort)
-		walk->reason = exceeded;
-	return share(rows_of(walk, place), expected);
+	return share(rows_of(walk, place), walk->nodes[place].rows_expected);
+}
+
+/*
+ * Returns the planner's cost of a number of loops of a node.  A Materialize node reads its input in
+ * its first loop only.
+ */
+static double
+cost_of(const LiveNode *node, double loops)
+{
+	if (node->tag == T_Material && loops > 1)
+		return (double) node->total_cost + (loops - 1) * MATERIAL_COST * (double) node->rows;
+	return (double) node->total_cost * loops;
 }
 
 static void walk_node(ProgressWalk *walk, int place, double loops);
 
-/* Computes the shares of the nodes below.  Returns the inputs' share of rows, weighted by costs. */
+/* Walks the subplans of expressions: one loop for each row, unless the subplan is hashed. */
+static void
+walk_expressions(ProgressWalk *walk, int place)
+{
+	NodeProgress *p = &walk->nodes[place];
+	double		outer_share = walk->outer;
+
+	for (int i = place + 1; i < walk->image->header.nnodes; i++)
+	{
+		const LiveNode *subplan = live_node(walk->image, i);
+		double		loops = Max(loops_of(walk, i), 1);
+
+		if (subplan->parent != place || !subplan->is_expression)
+			continue;
+		if (walk->image->header.late && isnan(outer_share))
+			walk->outer = p->rows;
+		if (!subplan->is_hashed && p->work > 0 && p->work < 1 && loops > 1)
+			loops = Max(loops, loops / p->work);
+		walk_node(walk, i, loops);
+		walk->outer = outer_share;
+		walk->nodes[i].work_doubt = Max(walk->nodes[i].work_doubt, p->work_doubt);
+		p->cost -= cost_of(subplan, walk->nodes[i].loops);
+	}
+}
+
+/*
+ * Walks the other nodes below.  Returns the inputs' share of rows, weighted by costs.  Sets the
+ * node's own cost: the planner's, multiplied by the ratio of expected to estimated input rows.
+ */
 static double
 walk_inputs(ProgressWalk *walk, int place)
 {
@@ -221,25 +408,28 @@ walk_inputs(ProgressWalk *walk, int place)
 	bool		late = walk->image->header.late;
 	double		cost = 0;
 	double		done = 0;
+	double		planned = 0;
+	double		rows = 0;
+	double		ratio = 1;
 
+	p->cost = (double) node->total_cost;
 	for (int i = place + 1; i < walk->image->header.nnodes; i++)
 	{
 		const LiveNode *input = live_node(walk->image, i);
 		double		loops = p->loops;
+		double		planned_loops = 1;	/* in a loop of this node */
 		double		outer_share = walk->outer;
 
-		if (input->parent != place)
+		if (input->parent != place || input->is_expression)
 			continue;
 		if (input->is_subplan)
 			loops = Max(loops_of(walk, i), 1);
 		else if (node->tag == T_NestLoop && i != input_of(walk, place, 0))
 		{
 			int			outer = input_of(walk, place, 0);
-			double		outer_rows = rows_of(walk, outer);
 
-			loops = walk->nodes[outer].rows > TELLING_SHARE && !late ?
-				outer_rows / walk->nodes[outer].rows :
-				p->loops * live_node(walk->image, outer)->rows;
+			planned_loops = Max((double) live_node(walk->image, outer)->rows, 1);
+			loops = late ? p->loops * planned_loops : walk->nodes[outer].rows_expected;
 			loops = Max(loops, loops_of(walk, i));
 			if (late && isnan(walk->outer))
 				walk->outer = walk->nodes[outer].rows;
@@ -250,10 +440,21 @@ walk_inputs(ProgressWalk *walk, int place)
 			loops *= loops_of(walk, i) / loops_of(walk, place);
 		walk_node(walk, i, Max(loops, 1));
 		walk->outer = outer_share;
-		p->cost -= (double) input->total_cost * walk->nodes[i].loops;
+		if (input->is_subplan)
+			planned_loops = 1 / p->loops;
+		else
+		{
+			planned += planned_rows(walk, i, walk->nodes[i].loops);
+			rows += walk->nodes[i].rows_expected;
+			ratio *= walk->nodes[i].ratio;
+		}
+		p->cost -= cost_of(input, planned_loops);
 		cost += Max((double) input->total_cost, 0.01);
 		done += Max((double) input->total_cost, 0.01) * walk->nodes[i].rows;
 	}
+	if (node->tag != T_NestLoop)
+		ratio = planned > 0 ? rows / planned : 1;
+	p->cost = (Max(p->cost, 0) * ratio + (double) node->total_cost * 0.001) * p->loops;
 	return share(done, cost);
 }
 
@@ -269,6 +470,21 @@ sort_work(const LiveNode *node, double input, bool returns, double input_rows, d
 					log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
 }
 
+/* Returns the share of the rows that a nested loop has returned, from those of its inputs. */
+static double
+nested_share(ProgressWalk *walk, int outer, int inner)
+{
+	const NodeProgress *p = &walk->nodes[inner];
+
+	/*
+	 * With many inner rows for each outer row, much of the work for the
+	 * latest outer row is not done yet.
+	 */
+	if (walk->image->header.late || p->rows_expected < MANY_ROWS * p->loops)
+		return walk->nodes[outer].rows;
+	return Min(walk->nodes[outer].rows, share(rows_of(walk, inner), p->rows_expected));
+}
+
 static void
 walk_node(ProgressWalk *walk, int place, double loops)
 {
@@ -276,78 +492,80 @@ walk_node(ProgressWalk *walk, int place, double loops)
 	const LiveNode *node = live_node(walk->image, place);
 	const LiveCounts *counts = live_counts(walk->image, place);
 	int			input = input_of(walk, place, 0);
-	int			inner;
 	double		all;
 	double		output;			/* time after the end of the input / time
 								 * until then */
 
 	check_stack_depth();
 	p->loops = Max(loops, loops_of(walk, place));
-	p->cost = (double) node->total_cost * p->loops;
 	all = walk_inputs(walk, place);
-	p->cost = Max(p->cost, (double) node->total_cost * p->loops * 0.001);
 	p->cost += (double) node->sorting_cost * p->loops;
+	p->work_doubt = 0;
+	expect_from_inputs(walk, place);
 	if (!isnan(walk->outer))
 		p->work = p->rows = walk->outer;
 	else if (input < 0 || node->tag == T_BitmapHeapScan)
+	{
+		expect_from_rows(walk, place, isnan(counts->scanned) || p->loops > 1 ? NAN :
+						 (double) counts->scanned);
 		p->work = p->rows = scan_share(walk, place);
+	}
 	else
 	{
 		const NodeProgress *driver = &walk->nodes[input];
 		double		input_rows = rows_of(walk, input);
 
+		p->work_doubt = driver->work_doubt;
+		p->work = p->rows = driver->rows;
 		switch (node->tag)
 		{
 			case T_Append:
 			case T_MergeAppend:
 				p->work = p->rows = all;
+				expect_from_rows(walk, place, NAN);
 				break;
 			case T_Limit:
-				p->work = p->rows =
-					Max(driver->rows, share(rows_of(walk, place), (double) node->rows * p->loops));
+				p->work = p->rows = Max(driver->rows,
+										share(rows_of(walk, place), p->rows_expected));
 				if (walk->image->header.late && rows_of(walk, place) > 0)
 					walk->reason = began_late;
 				break;
 			case T_HashJoin:
-				p->work = p->rows = driver->rows;
 				if (counts->batches > 0)
 				{
+					expect_from_rows(walk, place, NAN);
 					if (walk->image->header.late && driver->first_work >= 1 && counts->batch < 0)
 						walk->reason = began_late;
-					p->rows = share(rows_of(walk, place), Max((double) node->rows, 1) * p->loops);
+					p->rows = share(rows_of(walk, place), p->rows_expected);
 					if (counts->batch >= 0)
 						p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
 									  (counts->batch + 1) / (double) counts->batches);
 					p->work = OUTER_SHARE * driver->rows + (1 - OUTER_SHARE) * p->rows;
+					break;
 				}
+				expect_from_rows(walk, place, p->rows);
 				break;
 			case T_RecursiveUnion:
 				walk->reason = gettext_noop("the number of rounds of a recursive query is unknown");
 				break;
 			case T_Material:
-				p->work = p->rows = repeated_share(walk, place);
+				expect_from_rows(walk, place, NAN);
+				p->work = p->rows = share(rows_of(walk, place), p->rows_expected);
+				p->work_doubt = p->doubt;
 				break;
 			case T_NestLoop:
-				p->work = p->rows = driver->rows;
-
-				/*
-				 * With many inner rows for each outer row, much of the work
-				 * for the latest outer row is not done yet.
-				 */
-				inner = input_of(walk, place, 1);
-				if (!walk->image->header.late &&
-					live_node(walk->image, inner)->rows >= MANY_ROWS)
-					p->work = p->rows = Min(driver->rows, repeated_share(walk, inner));
+				p->work = p->rows = nested_share(walk, input, input_of(walk, place, 1));
+				expect_from_rows(walk, place, p->rows);
 				break;
 			case T_Sort:
-				p->rows = output_share(walk, place, driver, input_rows);
+				expect_from_rows(walk, place, NAN);
+				p->rows = output_share(walk, place, driver);
 				p->work = sort_work(node, driver->rows, counts->rows > 0, input_rows, p->rows);
 				break;
 			case T_Agg:
 			case T_SetOp:
-				p->rows = output_share(walk, place, driver, input_rows);
 				output = node->spills ? SPILLED_MULTIPLE :
-					GROUP_MULTIPLE * node->rows / Max(live_node(walk->image, input)->rows, 1);
+					GROUP_MULTIPLE * Min(p->rows_expected / driver->rows_expected, 1);
 
 				/*
 				 * A sorted aggregate returns rows while it reads its input,
@@ -355,20 +573,28 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				 */
 				if (node->tag == T_Agg &&
 					node->startup_cost < live_node(walk->image, input)->total_cost)
-					p->work = p->rows = driver->rows;
-				else if (node->tag == T_Agg && node->rows <= 1)
+				{
+					expect_from_rows(walk, place, driver->rows);
+					break;
+				}
+				expect_from_rows(walk, place, NAN);
+				p->rows = output_share(walk, place, driver);
+				if (node->tag == T_Agg && node->rows <= 1)
 					p->work = node->sorting_cost <= 0 ? driver->rows :
 						sort_work(node, driver->rows, false, input_rows, 0);
 				else
 					p->work = (driver->rows + output * p->rows) / (1 + output);
 				break;
 			default:
-				p->work = p->rows = driver->rows;
+				expect_from_rows(walk, place, p->rows);
 				break;
 		}
 	}
 	if (is_done(walk, place))
 		p->work = p->rows = 1;
+	p->rows_expected = Max(p->rows_expected, 1);
+	p->ratio = p->rows_expected / planned_rows(walk, place, p->loops);
+	walk_expressions(walk, place);
 }
 
 /* Computes the shares at the time when the counters began, and sets first_work to them. */
@@ -413,6 +639,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	double		plan_cost = 0;
 	double		left_ns = 0;
 	double		done_ns = 0;
+	double		doubt_ns = 0;
 	double		age_ns;
 	int64		counted_us = header->as_of - header->since - header->suspended_us;
 
@@ -446,34 +673,28 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		double		prior = has_rate ? PRIOR_WEIGHT * (1 - p->work) : 1;
 		double		ns = p->work >= 1 ? self_ns :
 			(has_rate * self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
+		double		rate_doubt = has_rate ? RATE_DOUBT * (1 - work) : COST_DOUBT;
 
 		left_ns += ns * (1 - p->work);
+		doubt_ns += ns * (1 - p->work) * hypot(rate_doubt, p->work_doubt);
 		done_ns += isnan(counts->self_ns) ? ns * work : self_ns;
 	}
 	if (walk.reason == NULL &&
 		(timed_cost <= TELLING_COST * plan_cost || done_ns <= 0 ||
 		 (header->late && counted_us < LEAST_COUNTED)))
 		walk.reason = gettext_noop("too little of the plan is done");
-	else if (walk.reason == NULL && left_ns <= 0)
-		walk.reason = gettext_noop("only the last rows of the plan remain");
 	progress.reason = walk.reason;
+	pfree(walk.nodes);
 	if (progress.reason != NULL)
 		return progress;
 	age_ns = header->suspended_at != 0 ? 0 : (double) Max(now - header->as_of, 0) * 1e3;
+	progress.doubt = left_ns > 0 ? doubt_ns / left_ns : 1;
 
 	/*
 	 * converts to elapsed time, which includes waits and other processes'
 	 * time
 	 */
 	left_ns *= (double) counted_us * 1e3 / done_ns;
-	if (left_ns <= age_ns)
-	{
-		progress.reason = gettext_noop("a call of a node takes longer than expected");
-		return progress;
-	}
-	progress.remaining_ns = left_ns - age_ns;
-	progress.percent = 100 *
-		(1 - progress.remaining_ns /
-		 (progress.remaining_ns + (double) live_elapsed_us(header, now) * 1e3));
+	progress.remaining_ns = Max(left_ns - age_ns, 0);
 	return progress;
 }

@@ -6,15 +6,16 @@
 
 typedef struct LiveProgress
 {
-	double		percent;		/* elapsed part of the time; NAN: unknown */
 	double		remaining_ns;	/* NAN: unknown */
+	double		doubt;			/* standard deviation of its logarithm */
 	const char *reason;			/* why both are unknown; else NULL */
 } LiveProgress;
 
 /*
- * Estimates the progress of an execution.  In "image", the counters are sums over all processes.
- * "processes", an array indexed by the nodes' places, has the number of processes that executed each
- * node.  The remaining time is counted from "now", which is later than the header's "as_of".
+ * Estimates the remaining time of an execution from its counters.  In "image", the counters are sums
+ * over all processes.  "processes", an array indexed by the nodes' places, has the number of
+ * processes that executed each node.  The remaining time is counted from "now", which is later than
+ * the header's "as_of".
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/wait_event.h"
 
 #include "compat.h"
@@ -145,6 +146,19 @@ live_pause(LiveExecution *live)
 	live->image->header.suspended_at = GetCurrentTimestamp();
 }
 
+void
+live_ended(LiveExecution *live)
+{
+	const LiveHeader *header = &live->image->header;
+	LivePrediction prediction;
+
+	if (live->ended || header->leader_pid != 0)
+		return;
+	live->ended = true;
+	live_history_add(&header->plan, (double) live_elapsed_us(header, header->suspended_at) / 1e6,
+					 live_predicted(live->image, &prediction) ? &prediction : NULL);
+}
+
 /*
  * Returns whether the memory that a Gather above shares with its workers is certainly mapped: in a
  * worker, and while the leader executes a node below the Gather.  Gather itself unmaps it.
@@ -204,6 +218,47 @@ put_batches(const PlanState *node, LiveCounts *counts)
 	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
 }
 
+/*
+ * Returns the number of rows that a node will have returned at the end of its loop, if the rows are
+ * in its memory; NAN if unknown.  A bound, if the node has a condition (HAVING).
+ */
+static double
+rows_in_memory(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_AggState:
+			{
+				const AggState *agg = (const AggState *) node;
+
+				return agg->aggstrategy == AGG_HASHED && agg->table_filled &&
+					!agg->hash_ever_spilled ? (double) agg->hash_ngroups_current : NAN;
+			}
+		case T_SetOpState:
+			{
+				const SetOpState *setop = (const SetOpState *) node;
+
+				return setop->table_filled && setop->hashtable != NULL &&
+					setop->hashtable->hashtab != NULL ? setop->hashtable->hashtab->members : NAN;
+			}
+		case T_CteScanState:
+			{
+				const CteScanState *leader = ((const CteScanState *) node)->leader;
+
+				return leader != NULL && leader->eof_cte && leader->cte_table != NULL ?
+					(double) tuplestore_tuple_count(leader->cte_table) : NAN;
+			}
+		case T_SortState:
+			{
+				const SortState *sort = (const SortState *) node;
+
+				return sort->sort_Done && sort->bounded ? (double) sort->bound : NAN;
+			}
+		default:
+			return NAN;
+	}
+}
+
 /* Sets the nodes' rows and loops. */
 static void
 put_rows(LiveExecution *live)
@@ -237,6 +292,7 @@ put_positions(LiveExecution *live)
 			(int64) (counts->loops + (whole ? 0 : counts->rows));
 		counts->scanned = (float) (counts->state == LIVE_FINISHED ? NAN :
 								   share_scanned(node, is_mapped(live, i)));
+		counts->known_rows = (float) rows_in_memory(node);
 		put_batches(node, counts);
 	}
 }

@@ -23,6 +23,8 @@ typedef struct LiveExecution
 	const Observation *nodes;	/* nodes by place (live_memory.h) */
 	Observation *observation;	/* the same if it is observed, else NULL */
 	bool		own;			/* observed only in order to be published */
+	bool		complete;		/* it has returned its last row */
+	bool		ended;			/* live_ended() was called */
 	bool	   *at_work;		/* by place: the node at work, and those above */
 	double	   *total_ns;		/* these two: scratch memory of
 								 * live_put_times() */
@@ -57,6 +59,9 @@ extern bool live_any(void);
  */
 extern void live_resume(LiveExecution *live);
 extern void live_pause(LiveExecution *live);
+
+/* Adds the duration of a complete execution to the history of its plan, unless that was done. */
+extern void live_ended(LiveExecution *live);
 
 /*
  * Publishes the counters, unless the previous publication was less than clocktiming.live_interval
