@@ -54,7 +54,7 @@ test_estimate(void)
 	e = end_estimate(2, 8, 1, &none, &initial);
 	ok(e.low >= 2 && e.high > 30, "a wider range in doubt: %.1f to %.1f", e.low, e.high);
 	e = end_estimate(9, 1, 1, &none, &initial);
-	ok(e.low >= 9 && e.high < 12, "a narrow range near the end: %.1f to %.1f", e.low, e.high);
+	ok(e.low >= 9 && e.high < 15, "a narrow range near the end: %.1f to %.1f", e.low, e.high);
 	e = end_estimate(0.001, NAN, NAN, &ten, &initial);
 	ok(is_near(e.total, 10, 0.02) && e.low > 7 && e.high < 14,
 	   "from the history, at once: %.1f, %.1f to %.1f", e.total, e.low, e.high);

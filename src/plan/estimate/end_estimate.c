@@ -35,9 +35,17 @@
 /* Probability that the history does not apply, without any other evidence. */
 #define OTHER_SHARE		0.05
 
-/* Share of ends beyond either end of the range, step of the calibration, and initial factor. */
+/*
+ * Multiple of the standard deviation of the progress that is used beside a history.  The planner's
+ * errors have long tails, while durations of the same plan seldom differ much.
+ */
+#define PROGRESS_MULTIPLE	2.0
+
+/* Share of ends beyond either end of the range, step of the calibration, and initial factors
+ * without and with a history. */
 #define MISSED			0.05
 #define STEP			0.2
+#define FIRST_FACTOR	2.8
 #define INITIAL_FACTOR	1.645
 #define MOST_CALIBRATED	3.0
 
@@ -153,7 +161,8 @@ end_estimate(double elapsed, double left, double doubt, const EndHistory *histor
 		else
 		{
 			double		of_before = share / (before.sd * before.sd);
-			double		of_progress = 1 / (progress.sd * progress.sd);
+			double		sd = PROGRESS_MULTIPLE * progress.sd;
+			double		of_progress = 1 / (sd * sd);
 			double		variance = 1 / (of_before + of_progress);
 			double		weight = of_before * variance;
 
@@ -165,10 +174,10 @@ end_estimate(double elapsed, double left, double doubt, const EndHistory *histor
 	}
 	if (isnan(both.mean))
 		return estimate;
+	both.sd *= history->n > 0 ? INITIAL_FACTOR : FIRST_FACTOR;
 	estimate.total = fmax(exp(both.mean), elapsed);
-	estimate.low = fmax(exp(both.mean - both.sd * INITIAL_FACTOR * exp(calibration->below)),
-						elapsed);
-	estimate.high = fmax(exp(both.mean + both.sd * INITIAL_FACTOR * exp(calibration->above)),
+	estimate.low = fmax(exp(both.mean - both.sd * exp(calibration->below)), elapsed);
+	estimate.high = fmax(exp(both.mean + both.sd * exp(calibration->above)),
 						 elapsed * (1 + LEAST_SD));
 	return estimate;
 }

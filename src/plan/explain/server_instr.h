@@ -28,6 +28,9 @@ typedef Instrumentation TriggerInstr;
 #define instr_needs_usage(instr) \
 	(INSTR_COMMON(instr)->need_bufusage || INSTR_COMMON(instr)->need_walusage)
 
+/* Number of rows that a scan's condition has removed. */
+#define instr_removed(instr) ((instr)->nfiltered1)
+
 /* Number of WAL records that EXPLAIN (WAL) prints for a node. */
 #define instr_wal_records(instr) (INSTR_COMMON(instr)->walusage.wal_records)
 

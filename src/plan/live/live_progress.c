@@ -20,9 +20,9 @@
  *
  * A node's remaining time is extrapolated from its time so far.  The time of a node that has not
  * begun follows from its cost, multiplied by the ratios of its inputs.  The doubt of the sum is the
- * mean of the nodes' doubts, weighted by their remaining times: the more of the remaining time
- * follows from the planner, the less certain it is.  plan/estimate/end_estimate.c combines the result with
- * the durations of earlier executions.
+ * logarithm of how much larger the sum is if each node's remaining time is larger by its own doubt:
+ * the more of the remaining time follows from the planner, the less certain it is.
+ * plan/estimate/end_estimate.c combines the result with the durations of earlier executions.
  *
  * If the counters began during the execution (LiveHeader.late), the number of earlier rows is
  * unknown.  Then shares are computed only from the positions of sequential scans and from the nodes
@@ -126,6 +126,7 @@ typedef struct NodeProgress
 	double		work;			/* share of the work that is done */
 	double		work_doubt;		/* standard deviation of the logarithm of the
 								 * remaining work that its inputs cause */
+	double		input_doubt;	/* doubt of the inputs' number of rows */
 	double		rows;			/* share of the rows that were returned */
 	double		first_work;		/* value of "work" when the counters began; 0
 								 * unless they began late */
@@ -203,6 +204,16 @@ planned_rows(ProgressWalk *walk, int place, double loops)
 }
 
 /*
+ * Returns the ratio of a join's rows from those of its inputs.  If both inputs have more rows than
+ * the planner expected, mostly the same error is its cause, so their product would be too large.
+ */
+static double
+joint_ratio(double a, double b)
+{
+	return a > 1 && b > 1 ? Max(a, b) : a * b;
+}
+
+/*
  * Sets rows_expected to the planner's estimate, corrected by what is known of the inputs: by the
  * ratios of their expected to their estimated rows.  Sets doubt.
  */
@@ -227,7 +238,7 @@ expect_from_inputs(ProgressWalk *walk, int place)
 	{
 		const NodeProgress *input = &walk->nodes[i];
 
-		ratio *= input->ratio;
+		ratio = joint_ratio(ratio, input->ratio);
 		doubt += input->doubt;
 		rows += input->rows_expected;
 		doubt_rows += input->rows_expected * input->doubt;
@@ -243,7 +254,8 @@ expect_from_inputs(ProgressWalk *walk, int place)
 		case T_SetOp:
 		case T_Unique:
 		case T_Group:
-			p->rows_expected = first >= 0 ? Min(planned, Max(rows, 1)) : planned;
+			p->rows_expected = planned * sqrt(Max(ratio, 1));
+			p->rows_expected = first >= 0 ? Min(p->rows_expected, Max(rows, 1)) : planned;
 			p->doubt = planned <= 1 ? 0 : GROUPS_DOUBT;
 			return;
 		case T_Limit:
@@ -454,6 +466,8 @@ walk_inputs(ProgressWalk *walk, int place)
 	}
 	if (node->tag != T_NestLoop)
 		ratio = planned > 0 ? rows / planned : 1;
+	if (node->source >= 0)
+		ratio *= walk->nodes[node->source].ratio;
 	p->cost = (Max(p->cost, 0) * ratio + (double) node->total_cost * 0.001) * p->loops;
 	return share(done, cost);
 }
@@ -516,6 +530,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 		double		input_rows = rows_of(walk, input);
 
 		p->work_doubt = driver->work_doubt;
+		p->input_doubt = driver->doubt;
 		p->work = p->rows = driver->rows;
 		switch (node->tag)
 		{
@@ -673,10 +688,11 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		double		prior = has_rate ? PRIOR_WEIGHT * (1 - p->work) : 1;
 		double		ns = p->work >= 1 ? self_ns :
 			(has_rate * self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
-		double		rate_doubt = has_rate ? RATE_DOUBT * (1 - work) : COST_DOUBT;
+		double		doubt = has_rate ? hypot(RATE_DOUBT, p->work_doubt) :
+			hypot(COST_DOUBT, Max(p->work_doubt, p->input_doubt));
 
 		left_ns += ns * (1 - p->work);
-		doubt_ns += ns * (1 - p->work) * hypot(rate_doubt, p->work_doubt);
+		doubt_ns += ns * (1 - p->work) * (exp(doubt) - 1);
 		done_ns += isnan(counts->self_ns) ? ns * work : self_ns;
 	}
 	if (walk.reason == NULL &&
@@ -688,7 +704,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	if (progress.reason != NULL)
 		return progress;
 	age_ns = header->suspended_at != 0 ? 0 : (double) Max(now - header->as_of, 0) * 1e3;
-	progress.doubt = left_ns > 0 ? doubt_ns / left_ns : 1;
+	progress.doubt = left_ns > 0 ? log1p(doubt_ns / left_ns) : 1;
 
 	/*
 	 * converts to elapsed time, which includes waits and other processes'

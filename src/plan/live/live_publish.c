@@ -259,6 +259,20 @@ rows_in_memory(const PlanState *node)
 	}
 }
 
+/*
+ * Returns the share of a CTE's rows that a CTE Scan has read in its only loop; NAN if the CTE has
+ * not ended, and its number of rows is therefore unknown.
+ */
+static double
+share_of_cte(const PlanState *node, const LiveCounts *counts)
+{
+	double		rows = rows_in_memory(node);
+
+	if (!IsA(node, CteScanState) || isnan(rows) || node->instrument == NULL || counts->loops > 1)
+		return NAN;
+	return rows > 0 ? Min((counts->rows + instr_removed(node->instrument)) / rows, 1) : 1;
+}
+
 /* Sets the nodes' rows and loops. */
 static void
 put_rows(LiveExecution *live)
@@ -291,6 +305,7 @@ put_positions(LiveExecution *live)
 		counts->calls = live->observation == NULL ? -1 :
 			(int64) (counts->loops + (whole ? 0 : counts->rows));
 		counts->scanned = (float) (counts->state == LIVE_FINISHED ? NAN :
+								   IsA(node, CteScanState) ? share_of_cte(node, counts) :
 								   share_scanned(node, is_mapped(live, i)));
 		counts->known_rows = (float) rows_in_memory(node);
 		put_batches(node, counts);
