@@ -2353,7 +2353,8 @@ BEGIN ATOMIC
                                        ends.low::bigint, ends.high::bigint, unit.name,
                                        ends.estimate::bigint) END
     FROM (SELECT internal_clock_ends_in.low_ms / 1000.0::double precision AS low,
-                 internal_clock_ends_in.high_ms / 1000.0::double precision AS high) AS s,
+                 least(internal_clock_ends_in.high_ms / 1000.0::double precision,
+                       31536000000.0::double precision) AS high) AS s,
         LATERAL (SELECT u.name, u.s
                  FROM (VALUES ('s', 1.0::double precision), ('min', 60.0), ('h', 3600.0),
                               ('d', 86400.0)) AS u (name, s)
@@ -2362,8 +2363,8 @@ BEGIN ATOMIC
         LATERAL (SELECT CASE WHEN s.high <= 20.0::double precision * unit.s THEN unit.s
                              ELSE 5.0::double precision * unit.s END AS s) AS step,
         LATERAL (SELECT pg_catalog.floor(s.low / step.s) * step.s / unit.s AS low,
-                        pg_catalog.round(internal_clock_ends_in.remaining_ms
-                                         / 1000.0::double precision / step.s)
+                        pg_catalog.round(least(internal_clock_ends_in.remaining_ms
+                                               / 1000.0::double precision, s.high) / step.s)
                             * step.s / unit.s AS estimate,
                         greatest(pg_catalog.ceil(s.high / step.s), 1.0::double precision)
                             * step.s / unit.s AS high) AS ends;

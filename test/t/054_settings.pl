@@ -67,7 +67,7 @@ my %calls = (
 	internal_clock_compare_sums => q{SELECT * FROM internal_clock_compare_sums('{1,2,3,4,5,6,7,8}', '{2,3,4,5,6,7,8,9}', false, 0.95)},
 	clock_cpu_skew => 'SELECT cpu, clock FROM clock_cpu_skew(duration => 0.05)',
 	clock_drift => q{SELECT source, reference, clock FROM clock_drift('realtime', 0.05)},
-	internal_clock_ends_in => q{SELECT internal_clock_ends_in(ms, ms > 2000) FROM unnest('{0,1234.5,123456.789,1e9}'::float8[]) ms},
+	internal_clock_ends_in => q{SELECT internal_clock_ends_in(ms, ms / 2, ms * 2) FROM unnest('{0,1234.5,123456.789,1e9}'::float8[]) ms},
 	clock_events => 'SELECT * FROM clock_events',
 	clock_executor_overhead_runs => 'SELECT count(*) > 0 FROM clock_executor_overhead_runs(duration => 0.1)',
 	clock_explain => q{SELECT node, line, loops, rows FROM clock_explain('SELECT count(*) FROM t WHERE i::text <> ''a''')},

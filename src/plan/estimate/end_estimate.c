@@ -25,10 +25,12 @@
 /* Number of executions after which older ones begin to count less. */
 #define REMEMBERED		8
 
-/* Standard deviation of the logarithm of a duration: assumed, counting as ASSUMED executions; */
+/*
+ * Standard deviations of the logarithm of a duration: the assumed one, which counts as ASSUMED
+ * executions; the least one; and the one if the history does not apply.
+ */
 #define ASSUMED_SD		0.08
 #define ASSUMED			2.0
-/* least; and if the history does not apply. */
 #define LEAST_SD		0.01
 #define OTHER_SD		1.5
 
@@ -41,13 +43,19 @@
  */
 #define PROGRESS_MULTIPLE	2.0
 
-/* Share of ends beyond either end of the range, step of the calibration, and initial factors
- * without and with a history. */
+/*
+ * Share of executions that may end beyond either end of the range; step of the logarithm of a
+ * factor; initial factors without and with a history, from replayed executions and from the normal
+ * distribution; and largest change of a factor's logarithm.
+ */
 #define MISSED			0.05
 #define STEP			0.2
 #define FIRST_FACTOR	2.8
-#define INITIAL_FACTOR	1.645
+#define LATER_FACTOR	1.645
 #define MOST_CALIBRATED	3.0
+
+/* Largest logarithm of the ratio of an end of the range to the estimate: a factor of 1000. */
+#define MOST_WIDTH		6.9
 
 typedef struct Normal
 {
@@ -174,10 +182,11 @@ end_estimate(double elapsed, double left, double doubt, const EndHistory *histor
 	}
 	if (isnan(both.mean))
 		return estimate;
-	both.sd *= history->n > 0 ? INITIAL_FACTOR : FIRST_FACTOR;
+	both.sd *= history->n > 0 ? LATER_FACTOR : FIRST_FACTOR;
 	estimate.total = fmax(exp(both.mean), elapsed);
-	estimate.low = fmax(exp(both.mean - both.sd * exp(calibration->below)), elapsed);
-	estimate.high = fmax(exp(both.mean + both.sd * exp(calibration->above)),
+	estimate.low = fmax(exp(both.mean - fmin(both.sd * exp(calibration->below), MOST_WIDTH)),
+						elapsed);
+	estimate.high = fmax(exp(both.mean + fmin(both.sd * exp(calibration->above), MOST_WIDTH)),
 						 elapsed * (1 + LEAST_SD));
 	return estimate;
 }
