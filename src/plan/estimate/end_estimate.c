@@ -29,8 +29,8 @@
  * Standard deviations of the logarithm of a duration: the assumed one, which counts as ASSUMED
  * executions; the least one; and the one if the history does not apply.
  */
-#define ASSUMED_SD		0.08
-#define ASSUMED			2.0
+#define ASSUMED_SD		0.1
+#define ASSUMED			3.0
 #define LEAST_SD		0.01
 #define OTHER_SD		1.5
 
