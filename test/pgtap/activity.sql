@@ -35,7 +35,7 @@ SELECT is(internal_clock_ends_in(NULL, NULL, NULL), NULL, 'an unknown time is NU
 SELECT is(internal_clock_ends_in(10000, 5000, 20000), '10 s (5 to 20 s)', 'a range');
 SELECT is(internal_clock_ends_in(7000, 5900, 8100), '7 s (5 to 9 s)', 'it is rounded outwards');
 SELECT is(internal_clock_ends_in(4000, 0, 8000), '4 s (up to 8 s)', 'a range that begins at 0');
-SELECT like(internal_clock_ends_in(4000, 0, 1e300), 'within % d', 'no end of the range overflows');
+SELECT matches(internal_clock_ends_in(4000, 0, 1e300), '^within [0-9]+ d$', 'no overflow');
 
 SELECT * FROM finish();
 ROLLBACK;
