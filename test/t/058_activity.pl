@@ -120,7 +120,7 @@ is(query('SELECT count(*) FROM clock_activity'), 0, 'no rows without running sta
 
 # The time of the end
 while_running('SELECT pg_sleep(0.02), i FROM a \g /dev/null', 'done_percent IS NOT NULL', sub {
-	like(row('ends_in'), qr/^(?:\d+ \w+ \(\d+ to \d+ (?:s|min|h|d)\)|within \d+ s)$/, 'a range');
+	like(row('ends_in'), qr/^(?:\d+ \w+ \((?:\d+|up) to \d+ (?:s|min|h|d)\)|within \d+ \w+)$/, 'a range');
 	is(row('done_percent BETWEEN 0 AND 99.9'), 't', 'progress is between 0 and 99.9 %');
 });
 
