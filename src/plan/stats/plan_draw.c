@@ -504,12 +504,12 @@ weight_of(double chance, double whole_chance, double ticked, double ns)
 static double
 duration_weight(const ExecutionDraw *drawn, double ns)
 {
-	bool		ticked = drawn->complete && ticked_since(&drawn->start);
+	double		ticked = drawn->complete ? ticked_chance(ns) : 0;
+	bool		found = ticked > 0 && ticked_since(&drawn->start);
 
-	if (drawn->nodes && !ticked && !may_have_nodes(drawn->chance, ns))
+	if (drawn->nodes && !found && !may_have_nodes(drawn->chance, ns))
 		return 0;
-	return weight_of(drawn->chance, drawn->whole_chance, drawn->complete ? ticked_chance(ns) : 0,
-					 ns);
+	return weight_of(drawn->chance, drawn->whole_chance, ticked, ns);
 }
 
 /* Adds a drawn execution to the statistics, and chooses the probability of the next draws. */
@@ -567,14 +567,18 @@ ticked(const QueryDesc *desc, const CountedStart *start)
 	DrawSlot   *slot = find_slot(class_key(desc));
 	const DrawHistory *history;
 	double		ns = instr_query_ns(desc);
+	double		chance;
 	double		weight;
 
 	if (slot == NULL)
 		slot = look_up(class_key(desc), desc);
 	if (isnan(ns))
 		ns = ticked_elapsed_ns(start);
+	chance = ticked_chance(ns);
+	if (chance <= 0)
+		return;
 	history = history_of(slot);
-	weight = weight_of(chance_of(history), (double) history->whole_chance, ticked_chance(ns), ns);
+	weight = weight_of(chance_of(history), (double) history->whole_chance, chance, ns);
 	plan_store_add_time(&key, ns, weight);
 	history_of(slot)->ticked_ns += weight * ns;
 }

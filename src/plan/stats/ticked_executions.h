@@ -54,7 +54,10 @@ ticked_since(const CountedStart *start)
 /* Returns the time in ns since the beginning of an execution; 0 if the counter was set back. */
 extern double ticked_elapsed_ns(const CountedStart *start);
 
-/* Returns the probability with which the sampler ticks during an execution that lasts for "ns". */
+/*
+ * Returns the probability with which an execution that lasts for "ns" is measured because of a tick:
+ * 0 for less than SHORTEST_NS, else that of a tick during it.
+ */
 extern double ticked_chance(double ns);
 
 #endif							/* CLOCKTIMING_TICKED_EXECUTIONS_H */
