@@ -87,7 +87,7 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
 	is(query("SELECT count(*) FILTER (WHERE busiest), max(share_percent) = max(share_percent) FILTER (WHERE busiest) $rows AND level = 0 AND state = 'running'"), '1|t', 'the busiest node');
 	my ($statement) = slurp_file('README.md') =~ /^(SELECT .* FROM clock_activity);/m;
-	like(query($statement), qr/^$pid\|[\d:]+\|[\d.]*\|[^|]+\|Lock:advisory in Hash Join\|SELECT hold\(a\.i, 300\) FROM$/m, "the README's statement");
+	like(query($statement), qr/^$pid\|[\d:]+\|[\d.]*\|[^|]+\|Lock:advisory in Hash Join\|SELECT hold\(a\.i, 300$/m, "the README's statement");
 	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
 	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
 		'pg_clock_longest_running_seconds{"node_type": "Hash Join"}true pg_clock_running_statements{}true', 'metrics');
