@@ -348,7 +348,8 @@ BEGIN ATOMIC
            END
         || E'\n' || pg_catalog.repeat('      ', s.depth)
         || '  State: ' || coalesce(s.state, 'unknown')
-        || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+        || CASE WHEN s.innermost THEN ', innermost' ELSE '' END
+        || coalesce('; now: ' || s.now, '') || coalesce('; waits so far: ' || s.waits, ''),
         E'\n' ORDER BY s.node)
     FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r
           WHERE r.pid = clock_running_text.pid AND r.level = clock_running_text.level) s

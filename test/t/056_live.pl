@@ -124,7 +124,7 @@ while_waiting('FETCH 300 FROM c', sub {
 	is(query("SELECT $columns $rows AND relation = 'a'"), 'Seq Scan|running|299|f|t|t', 'a cursor that is fetched again');
 	is(query("SELECT elapsed_ms <= 1000 * extract(epoch FROM clock_timestamp() - started_at) - 100 $rows AND relation = 'a'"), 't', 'its time is without that between the fetches');
 	is(running(), $one, 'metrics: a cursor that is fetched again');
-	like(query("SELECT clock_running_text($pid)"), qr/State: running, innermost$/, 'as text');
+	like(query("SELECT clock_running_text($pid)"), qr/State: running, innermost; now: Lock:advisory; waits so far: Lock:advisory \d+ %$/, 'as text');
 });
 is(query("SELECT state, rows $rows"), 'suspended|400', 'a cursor after the second fetch');
 $session->query('FETCH ALL FROM c');

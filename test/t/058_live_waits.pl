@@ -41,6 +41,7 @@ while_running('SELECT pg_sleep(1000), i FROM a', now('Timeout:PgSleep in Seq Sca
 	wait_for('SELECT count(*) = 1 FROM ' . waited('Timeout:PgSleep') . q{ AND relation = 'a'});
 	is(query("SELECT now, now_processes, cpu_ms >= 0, abs(cpu_ms + wait_ms - self_ms) < 0.01, cpu_wait_ms >= 0 $rows"),
 		'Timeout:PgSleep|1|t|t|t', 'a sleep: columns of clock_running');
+	like(query("SELECT clock_running_text($pid)"), qr/^  State: running, innermost; now: Timeout:PgSleep; waits so far: Timeout:PgSleep \d+ %$/m, 'a sleep: clock_running_text');
 });
 $holder->query('BEGIN; UPDATE a SET k = k WHERE i = 1');
 while_running('UPDATE a SET k = k', now('Lock:transactionid in Update on a'), sub {
