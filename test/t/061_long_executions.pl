@@ -46,6 +46,8 @@ sub compare
 
 	query('SELECT clock_stats_reset(), pg_stat_statements_reset()');
 	$node->safe_psql('postgres', join(";\n", @statements));
+	# A session adds its latest executions when it ends, which may be after the end of psql.
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'});
 	($executions, $margin, $timed, $total, $total_margin, $calls, $true) = split /\|/, query(qq{
 		SELECT sum(p.executions), max(p.executions_margin), sum(p.timed_executions), sum(p.total_ms), sqrt(sum(p.total_margin_ms ^ 2)),
 			max(s.calls), max(s.total_exec_time)
