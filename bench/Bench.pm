@@ -231,8 +231,8 @@ sub make_schema
 	# With -Bsymbolic, the library calls its own copies of the extension's functions, even if the
 	# extension's library is loaded as well.
 	my $sources = join ' ', 'bench/execute.c', map { "src/$_.c" }
-	  qw(explain/plan_guard explain/plan_rounds explain/plan_run explain/plan_shape explain/plan_source explain/server_instr
-	  clock/progress clock/subtransaction core/reference core/stats);
+	  qw(plan/explain/plan_guard plan/explain/plan_rounds plan/explain/plan_run plan/explain/plan_shape plan/explain/plan_source plan/explain/server_instr
+	  server/progress server/subtransaction core/reference core/stats);
 
 	system("cc -O2 -fPIC -shared -Wl,-Bsymbolic -Isrc -isystem \$($pg_config --includedir-server) -o $library $sources -lm") == 0
 	  or die "cannot build bench/execute.c\n";
