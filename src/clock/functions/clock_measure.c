@@ -193,6 +193,10 @@ put_durations(Row *row, const ClockSample *sample, double unit_ns, int decimals)
 					sample_quantile_ns(sample, 1) / unit_ns);
 }
 
+/*
+ * Reads a clock at random instants, "rate" a second, for some seconds.  Returns a row: the durations
+ * of the first reading after each sleep (cold) and of the next one, and how late the process woke.
+ */
 Datum
 clock_throttled(PG_FUNCTION_ARGS)
 {

@@ -169,6 +169,7 @@ begin_state(MemoryContext parent, const ClockSample *sample)
 	return state;
 }
 
+/* Adds a sample of the same clock to the state.  Raises an ERROR if it is of another clock. */
 static void
 add_sample(MergeState *state, const ClockSample *sample)
 {

@@ -31,6 +31,7 @@ put_part(FunctionCallInfo fcinfo, const char *title, const char *source, const c
 	row_to_set(&row, fcinfo);
 }
 
+/* Returns what pg_test_timing prints of the TSC: its frequency, and whether the server uses it. */
 static const char *
 tsc_lines(void)
 {
@@ -61,6 +62,10 @@ tsc_lines(void)
 	return lines.data;
 }
 
+/*
+ * Returns the parts of pg_test_timing's output, a row each: a heading, the clock whose histogram
+ * follows, and lines of text.  clock_report() measures the clocks and joins the parts.
+ */
 Datum
 internal_clock_report_parts(PG_FUNCTION_ARGS)
 {

@@ -18,6 +18,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* Smallest jump that the survey counts as a warp, in ns; as in the program clockperf. */
 #define WARP_NS			1e6
 
+/* Returns a clock's row: its figures, or only its name and why it cannot be read. */
 static void
 put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 {
