@@ -43,6 +43,8 @@ my $schedule = "$regress/parallel_schedule";
 plan skip_all => "PostgreSQL's own tests are not in $regress; run this test by tools/in-tree assert" if !-f $schedule;
 my $isolation = "$regress/../isolation";
 my %parts = map { $_ => 1 } split ' ', $ENV{PARTS} || 'regression isolation';
+# The isolation tests take more than a minute, so by default they run only with the two features that act on all executions.
+my %isolated = map { $_ => 1 } split ' ', $ENV{WAYS} || 'track live';
 
 # Runs the scripts of a schedule. From PostgreSQL 16 on, pg_regress reads expected files also from
 # the current directory, where those of clocktiming are.
@@ -73,7 +75,7 @@ foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 	is(($node->psql('postgres', "SHOW $_"))[1], $settings->{$_}, "$way: $_ is in force") foreach sort keys %$settings;
 
 	schedule_passes($node, "$way: ", $regress, $ENV{PG_REGRESS}, $schedule, $output, "--dlpath=$regress", '--max-concurrent-tests=20') if $parts{regression};
-	if ($parts{isolation})
+	if ($parts{isolation} && $isolated{$way})
 	{
 	  SKIP:
 		{
