@@ -30,6 +30,10 @@ arg_source(FunctionCallInfo fcinfo, int argno)
 	return clock_source_get(arg_text(fcinfo, argno, "source"));
 }
 
+/*
+ * "all" may contain clocks that this machine lacks, so they are skipped.  A clock that the caller has
+ * named must be readable: clock_source_get() raises an ERROR otherwise.
+ */
 List *
 arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference)
 {

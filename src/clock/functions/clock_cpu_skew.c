@@ -94,6 +94,10 @@ put_bound(Row *row, double ns, double (*outwards) (double))
 	row_put_number(row, outwards(ns * 100) / 100, 2);
 }
 
+/*
+ * Returns a row for each CPU: the offset of its clock from the first CPU's, which is the middle of
+ * two bounds.  Raises a WARNING for each finding.
+ */
 Datum
 clock_cpu_skew(PG_FUNCTION_ARGS)
 {

@@ -38,6 +38,7 @@ warn_of_steps(const ClockSource *source, const ClockReference *reference,
 						 reference->name, REFERENCE_BY_DEFAULT)));
 }
 
+/* Returns a row: the rate of a clock against a reference, and steps, of which it also warns. */
 Datum
 clock_drift(PG_FUNCTION_ARGS)
 {

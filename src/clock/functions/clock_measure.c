@@ -87,6 +87,7 @@ return_rows(FunctionCallInfo fcinfo, const ClockSample *sample, const double *cu
 	return (Datum) 0;
 }
 
+/* Returns the row of clock_summary(): costs, durations and findings of a run. */
 static Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {

@@ -50,6 +50,7 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 	row_to_set(&row, fcinfo);
 }
 
+/* Returns a row for each clock in argument 0, in the same order. */
 Datum
 clock_survey(PG_FUNCTION_ARGS)
 {

@@ -75,6 +75,7 @@ mean_of(const Tally *tally)
 	return moments.count > 0 ? moments.sum / (double) moments.count : NAN;
 }
 
+/* Reads the clock until the end of the next interval, and returns its row. */
 static Datum
 timeline_row(FunctionCallInfo fcinfo, const Timeline *timeline)
 {
@@ -111,6 +112,7 @@ timeline_row(FunctionCallInfo fcinfo, const Timeline *timeline)
 	return row_result(&row);
 }
 
+/* Returns a row as soon as its interval ends, so that a client with a cursor sees it at once. */
 Datum
 clock_timeline(PG_FUNCTION_ARGS)
 {

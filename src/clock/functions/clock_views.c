@@ -32,6 +32,7 @@ used_for(const ClockSource *source)
 	return NULL;
 }
 
+/* Returns a row for each clock of the table; of one that cannot be read, only the reason. */
 Datum
 clock_sources(PG_FUNCTION_ARGS)
 {
@@ -127,6 +128,7 @@ put_processor(FunctionCallInfo fcinfo)
 	put_fact(fcinfo, "tsc_adjust", yes_no(id->readable, id->tsc_adjust), NULL);
 }
 
+/* Adds the frequencies of the TSC that CPUID, the hypervisor, calibration and the server state. */
 static void
 put_frequencies(FunctionCallInfo fcinfo)
 {
