@@ -84,7 +84,7 @@ UNIT_HEADERS = $(wildcard $(PURE:=/*.h) test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 SANITIZE = address,undefined
 UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
-	-Isrc
+	-Isrc -include core/word_size.h
 
 .PHONY: help demo test check-all test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
 	bench unit unit-programs shims indent generate dist release-check deb

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include <valgrind/callgrind.h>
 
 #include "executor/instrument.h"
@@ -14,21 +16,24 @@
 #include "utils/builtins.h"
 
 #include "plan/explain/observation.h"
+#include "plan/sampler/plan_sampler.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(bench_instructions);
 
 /* How a statement is executed. */
-typedef struct Mode
+typedef struct ExecutionMode
 {
 	const char *name;
 	int			instrument_options;
 	bool		stubs;			/* nodes have clocktiming's stubs */
-} Mode;
+	bool		sampler;		/* pretends that the sampler runs */
+} ExecutionMode;
 
-static const Mode modes[] = {
+static const ExecutionMode modes[] = {
 	{"plain", 0, false},
+	{"sampler", 0, false, true},
 	{"stubs", INSTRUMENT_ROWS, true},
 	{"timing-off", INSTRUMENT_ROWS, false},
 	{"timing-on", INSTRUMENT_TIMER | INSTRUMENT_ROWS, false}
@@ -36,7 +41,7 @@ static const Mode modes[] = {
 
 typedef struct Execution
 {
-	const Mode *mode;
+	const ExecutionMode *mode;
 	bool		measured;		/* false: the execution only fills caches */
 } Execution;
 
@@ -82,6 +87,13 @@ bench_instructions(PG_FUNCTION_ARGS)
 			execution.mode = &modes[i];
 	if (execution.mode == NULL)
 		elog(ERROR, "no such mode: %s", name);
+	/* in single-user mode there is none, and executions would prepare to do without */
+	if (execution.mode->sampler)
+	{
+		plan_sampler_attach();
+		pg_atomic_write_u32(&plan_sampler_shared->worker_pid, (uint32) getpid());
+		plan_sampler_shared->ticks.ticking = 1;
+	}
 	observer.instrument_options = execution.mode->instrument_options;
 	(void) plan_run(plan_query(statement, NULL, false), &observer);
 	PG_RETURN_BOOL(true);

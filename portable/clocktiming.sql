@@ -272,6 +272,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_step() IS
 --
 -- Text of clock_report().  The C extension includes this file.
 --
+-- A busy machine has thousands of different durations below the cutoff.  The list ends after 40
+-- of them, unless the cutoff is 100 %, and its title says how many percent they are.
+--
 
 CREATE FUNCTION @extschema@.internal_clock_report_block(
     title text, sample jsonb, cutoff double precision) RETURNS text
@@ -293,9 +296,14 @@ SET standard_conforming_strings = on AS $body$
         SELECT 2, ns, n FROM run
     ), counted AS (
         SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running,
+               row_number() OVER (PARTITION BY part ORDER BY ns) AS nth,
                greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
+    ), list AS (
+        SELECT least(cutoff, min(trunc(c.running * 100 / c.total, 4)::double precision)
+                             FILTER (WHERE c.nth = 40 AND cutoff < 100)) AS percent
+        FROM counted AS c WHERE c.part = 2
     ), lines AS (
         -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
@@ -304,6 +312,7 @@ SET standard_conforming_strings = on AS $body$
         FROM counted,
              LATERAL (SELECT part = 1 OR running = n
                              OR ((running - n) * 100 / total)::double precision < cutoff
+                                AND (nth <= 40 OR cutoff >= 100)
                              AS shown) AS s
         WHERE s.shown OR ns = largest
     )
@@ -316,7 +325,8 @@ SET standard_conforming_strings = on AS $body$
         format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
         '',
-        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('Observed timing durations up to %s%%:',
+               to_char((SELECT l.percent FROM list AS l), 'FM990.0000')),
         format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
@@ -832,7 +842,9 @@ COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision)
 -- and printing, with the duration of plain executions of the same query.
 
 -- The measured statements are executed by functions, so auto_explain affects them only if
--- log_nested_statements is on.
+-- log_nested_statements is on.  pg_qualstats chooses statements of the client at random, and then
+-- counts the rows of all statements within.  So the caller switches it off meanwhile, which needs
+-- no privilege.
 CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -846,10 +858,14 @@ BEGIN
             DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
             HINT = 'If you have the privilege: SET auto_explain.log_nested_statements = off.';
     END IF;
+    IF current_setting('pg_qualstats.enabled', true) = 'on' THEN
+        PERFORM set_config('pg_qualstats.enabled', 'off', true);
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
-    'internal: raises an error if auto_explain counts or times executions';
+    'internal: raises an error if auto_explain counts or times executions, and switches '
+    'pg_qualstats off until the end of the transaction';
 
 -- If clock_timestamp() advances in steps of more than a microsecond (internal_clock_step), EXPLAIN,
 -- which reads another clock, measures the plain execution: it is part of this function.
@@ -951,6 +967,7 @@ DECLARE
     explained json;
     round_s double precision;
     round_started timestamptz;
+    qualstats constant text := current_setting('pg_qualstats.enabled', true);
 BEGIN
     PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
@@ -1000,6 +1017,9 @@ BEGIN
     END LOOP;
     IF workload = 'table' THEN
         DROP TABLE pg_temp.clock_overhead_rows;
+    END IF;
+    IF qualstats = 'on' THEN
+        PERFORM set_config('pg_qualstats.enabled', qualstats, true);
     END IF;
 
     repetitions := cardinality(plain);
@@ -1051,15 +1071,15 @@ COMMENT ON FUNCTION @extschema@.internal_clock_overhead(
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series',
     IN duration double precision DEFAULT 3,
-    INOUT repetitions bigint DEFAULT NULL,
-    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
-    INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
-    INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
-    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT counting_ns numeric DEFAULT NULL, INOUT timing_ns numeric DEFAULT NULL,
+    INOUT overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_ns numeric DEFAULT NULL,
     INOUT slowdown_percent numeric DEFAULT NULL,
     INOUT clock text DEFAULT NULL,
+    INOUT counting_margin_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
+    INOUT overhead_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT repetitions bigint DEFAULT NULL,
+    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
@@ -1138,7 +1158,7 @@ CREATE FUNCTION @extschema@.internal_clock_query(
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
     OUT node_calls bigint,
     OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean)
+    OUT parallel boolean, OUT jit boolean, OUT reason text)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -1304,6 +1324,8 @@ BEGIN
                 overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
                 overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;
             END IF;
+            reason := CASE WHEN runs = 0 THEN 'not_executed'
+                           WHEN m > 0 AND overhead_margin_ms IS NULL THEN 'few_rounds' END;
             RETURN NEXT;
         END LOOP;
         IF cardinality(plain) = 0 THEN
@@ -1330,7 +1352,7 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
     OUT node_calls bigint,
     OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean)
+    OUT parallel boolean, OUT jit boolean, OUT reason text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
@@ -1340,7 +1362,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(
     text, double precision, boolean, text[], text[]) IS
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
-    'row per level, with times and the typical (median) overhead in milliseconds';
+    'row per level, with times and the typical (median) overhead in milliseconds. reason: why a '
+    'figure is null, not_executed or few_rounds';
 -- clock_explain(): checks a statement, and executes it with and without the server's
 -- instrumentation.
 
@@ -1461,12 +1484,16 @@ DECLARE
     lines text[];
     explained json;
     had_id boolean := pg_current_xact_id_if_assigned() IS NOT NULL;
+    writes_hint constant text :=
+        'allow_writes => true executes the statement and rolls each execution back. '
+        'Changes of sequences and effects outside of the database are not rolled back.';
+    was_read_only constant boolean := current_setting('transaction_read_only')::boolean;
     has_id boolean;
     message text;
     state text;
 BEGIN
-    PERFORM @extschema@.internal_clock_alone();
     BEGIN
+        PERFORM @extschema@.internal_clock_alone();
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
         END IF;
@@ -1507,10 +1534,17 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'CT000';
     EXCEPTION
         WHEN SQLSTATE 'CT000' THEN NULL;
-        WHEN invalid_cursor_definition OR undefined_parameter THEN
+        WHEN invalid_cursor_definition OR undefined_parameter OR read_only_sql_transaction THEN
             GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE;
     END;
-    IF state = '42P02' THEN
+    IF state = '25006' AND pg_is_in_recovery() THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state,
+            HINT = 'This server is a standby. Execute the statement on the primary server.';
+    ELSIF state = '25006' AND (allow_writes OR was_read_only) THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state;
+    ELSIF state = '25006' THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state, HINT = writes_hint;
+    ELSIF state = '42P02' THEN
         RAISE EXCEPTION '%', message
             USING ERRCODE = state,
             HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
@@ -1519,13 +1553,11 @@ BEGIN
             USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
-            USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
-                   'Changes of sequences and effects outside of the database are not rolled '
-                   'back.';
+            USING ERRCODE = '0A000', DETAIL = message, HINT = writes_hint;
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
-            DETAIL = 'A function in the query has written data or requested a transaction ID.';
+            DETAIL = 'A function in the query has written data or requested a transaction ID.',
+            HINT = writes_hint;
     END IF;
     ms := coalesce((explained -> 0 ->> 'Execution Time')::double precision,
                    extract(epoch FROM stopped - started) * 1000);
@@ -1759,6 +1791,8 @@ DECLARE
     cte text;
     candidates integer[];
     candidate integer;
+    levels integer[];
+    top_down integer[];
     margin double precision;
     self_margin double precision;
     nodes jsonb := '[]';
@@ -1905,14 +1939,19 @@ BEGIN
     -- children_cost[i] those of its children only
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
+    levels := array_fill(0, ARRAY[n]);
     FOR i IN 2..n LOOP
         k := parent[i];
         children_cost[k] := children_cost[k] + calls[i] / processes[i];
         WHILE k IS NOT NULL LOOP
             below[k] := below[k] + calls[i] / processes[i];
+            levels[i] := levels[i] + 1;
             k := parent[k];
         END LOOP;
     END LOOP;
+    -- all nodes, each after its parent, which may have a higher number: the first scan of a CTE
+    top_down := ARRAY(SELECT l.i FROM unnest(levels) WITH ORDINALITY AS l (level, i)
+                      ORDER BY l.level, l.i);
 
     -- Durations of ExecutorRun without timing. "plain_ms" is the median. "undisturbed" is the mean
     -- of the fastest third, like the means of the timed runs, with which it is compared.
@@ -1989,41 +2028,43 @@ BEGIN
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
-        IF children[i] > 0 AND type[i] NOT LIKE 'Gather%' THEN
-            x := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
-            y := children_variance[i] + x ^ 2;
-            z := greatest(variance[i], 1e-12);
-            IF rounding[i] > 0.05 * total[i] THEN
-                total[i] := (total[i] / z + (children[i] + x) / y) / (1 / z + 1 / y);
-                variance[i] := 1 / (1 / z + 1 / y);
+        k := top_down[i];
+        IF children[k] > 0 AND type[k] NOT LIKE 'Gather%' THEN
+            x := self_prior_ms * (calls[k] / processes[k] + children_cost[k]);
+            y := children_variance[k] + x ^ 2;
+            z := greatest(variance[k], 1e-12);
+            IF rounding[k] > 0.05 * total[k] THEN
+                total[k] := (total[k] / z + (children[k] + x) / y) / (1 / z + 1 / y);
+                variance[k] := 1 / (1 / z + 1 / y);
             END IF;
         END IF;
-        IF parent[i] < i AND type[parent[i]] NOT LIKE 'Gather%' THEN
-            children[parent[i]] := children[parent[i]] + total[i];
-            children_variance[parent[i]] := children_variance[parent[i]] + variance[i];
+        IF parent[k] IS NOT NULL AND type[parent[k]] NOT LIKE 'Gather%' THEN
+            children[parent[k]] := children[parent[k]] + total[k];
+            children_variance[parent[k]] := children_variance[parent[k]] + variance[k];
         END IF;
     END LOOP;
     total[1] := plain_ms;
     FOR i IN 1..n LOOP
-        CONTINUE WHEN children[i] = 0;
-        y := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
-        z := total[i] - children[i] - y;
-        FOR j IN i + 1..n LOOP
-            IF parent[j] = i AND type[i] NOT LIKE 'Gather%' THEN
+        k := top_down[i];
+        CONTINUE WHEN children[k] = 0;
+        y := self_prior_ms * (calls[k] / processes[k] + children_cost[k]);
+        z := total[k] - children[k] - y;
+        FOR j IN 1..n LOOP
+            IF parent[j] = k AND type[k] NOT LIKE 'Gather%' THEN
                 IF rounding[j] > 0.02 * total[j] THEN
-                    x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
+                    x := total[j] + z * variance[j] / nullif(children_variance[k] + y ^ 2, 0);
                     total[j] := greatest(least(x, total[j] + rounding[j] / 2),
                                          total[j] - rounding[j] / 2, 0);
                     rounding_variance[j] := rounding_variance[j]
-                        * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
+                        * greatest(1 - variance[j] / nullif(children_variance[k] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
-        SELECT sum(total[j]) INTO x FROM generate_series(i + 1, n) AS j WHERE parent[j] = i;
-        IF x > total[i] AND type[i] NOT LIKE 'Gather%' THEN
-            FOR j IN i + 1..n LOOP
-                IF parent[j] = i THEN
-                    total[j] := total[j] * total[i] / x;
+        SELECT sum(total[j]) INTO x FROM generate_series(1, n) AS j WHERE parent[j] = k;
+        IF x > total[k] AND type[k] NOT LIKE 'Gather%' THEN
+            FOR j IN 1..n LOOP
+                IF parent[j] = k THEN
+                    total[j] := total[j] * total[k] / x;
                 END IF;
             END LOOP;
         END IF;
@@ -2198,11 +2239,13 @@ CREATE FUNCTION @extschema@.internal_clock_explain(
     query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $body$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
     step_us CONSTANT double precision := @extschema@.internal_clock_step();
     executed_s double precision;
+    throttled_s double precision := @extschema@.internal_clock_throttled_s();
     share_s double precision;
     measured jsonb;
     result jsonb;
@@ -2222,6 +2265,7 @@ BEGIN
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     executed_s := extract(epoch FROM clock_timestamp() - began);
+    throttled_s := @extschema@.internal_clock_throttled_s() - throttled_s;
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -2256,7 +2300,12 @@ BEGIN
         SELECT max((x ->> 'processes')::integer) INTO processes
         FROM jsonb_array_elements(result -> 'nodes') AS x;
         result := result || jsonb_build_object('waits', @extschema@.internal_clock_waits(
-            processes, (result ->> 'plain_ms')::float8, least(0.3, greatest(0.1, executed_s))));
+                processes, (result ->> 'plain_ms')::float8, least(0.3, greatest(0.1, executed_s)))
+            || CASE WHEN throttled_s >= 0.1 * executed_s
+                    THEN format(E',\n  in %s s of executions, the CPU limit of the container '
+                                'stopped its processes for %s s', round(executed_s::numeric, 1),
+                                round(throttled_s::numeric, 1))
+                    ELSE '' END);
     END IF;
     RETURN result;
 END
@@ -2482,6 +2531,57 @@ COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     '(ANALYZE, FORMAT JSON) without the cost of timing';
 --
+-- Line breaks in texts of clock_advice() and clock_impact(), and the summary of all checks.  The C
+-- extension includes this file.
+--
+
+-- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
+-- not break commands, which are enclosed in backquotes, and removes the backquotes.
+CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    SELECT translate(rtrim(regexp_replace(
+               string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                               ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width),
+                                                   '\1 ', 'g') END,
+                          '' ORDER BY p.n),
+               format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
+    'internal: breaks a text into lines of a number of columns';
+
+-- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
+CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT jsonb_build_object('check_name', 'overall',
+        'severity', CASE WHEN c.warnings > 0 THEN 'warning'
+                         WHEN c.notices > c.gaps THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0
+                        THEN format('%s warning%s', c.warnings,
+                                    CASE WHEN c.warnings > 1 THEN 's' END)
+                             || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE all_right || coalesce(' (unknown: ' || c.unknown || ')', '')
+                             || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0
+                           THEN format('%s notice%s', c.notices,
+                                       CASE WHEN c.notices > 1 THEN 's' END)
+                           ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
+                 count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 -- gaps are not a fault of the clock, so they do not change the verdict
+                 count(*) FILTER (WHERE s ->> 'severity' = 'notice'
+                                        AND s ->> 'check_name' = 'gaps') AS gaps,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
+                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY n)
+                     FILTER (WHERE s ->> 'severity' IS NULL) AS unknown
+          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
+    'internal: returns the row of clock_advice() that summarizes the others';
+--
 -- clock_impact(): counts the operations that this server has executed and that a setting can time,
 -- and computes the cost of timing them.  The C extension includes this file.
 --
@@ -2676,6 +2776,8 @@ DECLARE
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
+    -- Expected number of calls up to which all calls of a statement are timed (FEW_CALLS).
+    few_calls CONSTANT int := 800;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
     -- that can write temporary files.
@@ -2717,6 +2819,9 @@ DECLARE
     most_ns double precision;
     op_ns double precision;
     op_margin_ns double precision;
+    -- calls of plan nodes per second: the estimate, and the upper limit
+    calls_per_s double precision;
+    most_calls_per_s double precision;
     cost_percent double precision;
     most_percent double precision;
 BEGIN
@@ -2831,9 +2936,9 @@ BEGIN
             least_rate := 0 * rate;
             share := sample_rate;
             bound := 'estimate';
-            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
-                      'those with more than 30 plan nodes more; only statements that '
-                      'pg_stat_statements has kept are counted';
+            reason := 'statements of few calls are timed call by call; others are assumed to '
+                      'cost 0.1 ms, and at most 0.2 ms, those with more than 30 plan nodes more; '
+                      'only statements that pg_stat_statements has kept are counted';
             not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
                 AND current_setting('pg_stat_statements.track', true) <> 'all';
             IF not_nested THEN
@@ -2893,13 +2998,17 @@ BEGIN
                 || coalesce('; timing a call is assumed to cost two readings, because '
                             || cost.problem, '') || not_written;
         ELSIF work = 'statements' THEN
-            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
-            -- clock, that costs more than sampling.
+            -- Statements of few_calls or less cost their calls, others the time of sampling.  The
+            -- estimate assumes that all statements have the mean number of calls.  A statement
+            -- costs at most the time of sampling times its calls / few_calls, and at most the time
+            -- of sampling.  So does the mean, whatever the distribution: that is the limit.
             readings_per_operation := NULL;
-            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_ns := greatest(sampled_statement_ns, least_ns);
+            least_ns := few_calls * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_ns := least(greatest(sampled_statement_ns, least_ns),
+                           least_ns * calls_per_s / nullif(rate, 0) / few_calls);
             op_margin_ns := 0;
             most_ns := greatest(2 * sampled_statement_ns, least_ns);
+            most_ns := least(most_ns, most_ns * most_calls_per_s / nullif(rate, 0) / few_calls);
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
@@ -2938,6 +3047,11 @@ BEGIN
         IF work = 'calls of plan nodes' THEN
             most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
                                     ELSE costliest_counting END;
+            calls_per_s := rate;
+            most_calls_per_s := CASE
+                WHEN most_calls_per_ms IS NOT NULL THEN 1000 * active_sessions * most_calls_per_ms
+                WHEN bound = 'estimate' AND rate >= 1e6 * active_sessions
+                THEN most_calls_per_row * rate END;
             IF most_calls_per_ms IS NOT NULL THEN
                 -- assumes the counted calls per ms for all active time
                 most_cpu_percent := round((1000 * active_sessions * most_calls_per_ms * most_ns
@@ -3010,75 +3124,107 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
-    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'internal: returns the kinds of work of clock_impact() for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "work" is a row of its other columns, by name,
--- and "seconds" its argument.
-CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    work jsonb, seconds double precision) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_setting(setting text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+    IF setting <> ALL ('{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
+                       'auto_explain.log_timing = off,clocktiming.sampled_timing}'::text[]) THEN
+        RAISE EXCEPTION 'unknown setting "%"', setting
+            USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'SELECT setting FROM clock_impact() lists the settings.';
+    END IF;
+    RETURN setting;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_setting(text) IS
+    'internal: returns a setting''s name, or raises an error if clock_impact() does not know it';
+
+-- Returns the columns of clock_impact() by which a setting may be on or not.  "work" has its other
+-- columns by name, and the sums of those of its kinds of work.  "seconds" is its argument.
+CREATE FUNCTION @extschema@.internal_clock_verdict(
+    work jsonb, seconds double precision,
+    OUT verdict text, OUT max_sample_rate numeric, OUT reason text, OUT advice text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := work ->> 'setting' ~ '^(auto_explain|clocktiming)';
     bound CONSTANT text := work ->> 'bound';
     -- before PostgreSQL 14, the slowdown by auto_explain is unknown
-    percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
-    most_percent CONSTANT numeric :=
-        coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- Whether the true cost may be below 1 %, or else 1 % or more.  Used if the upper limit is not
-    -- below 1 %.
-    uncertain CONSTANT boolean := percent < 1
-        OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
+    has_slowdown CONSTANT boolean := current_setting('server_version_num')::int >= 140000;
+    percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'slowdown_percent'
+        ELSE coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent') END;
+    most_percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'most_slowdown_percent'
+        ELSE coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent') END;
     -- period of the statistics, or null if the work was observed
     statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
                                           THEN coalesce(work ->> 'period_s', '0') END;
     is_idle CONSTANT boolean := seconds IS NOT NULL AND statistics_s IS NOT NULL;
-    -- statistics of less than an hour may miss the usual work
-    basis CONSTANT text := CASE WHEN is_idle OR statistics_s < 3600 THEN
-        CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
-             WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
-             ELSE round(statistics_s / 3600) || ' h' END END;
-    may_be_on CONSTANT text := 'yes'
-        || coalesce(CASE WHEN is_idle THEN ' (idle now, based on ' || basis || ')'
-                         ELSE ' (based on ' || basis || '; try clock_impact(60))' END, '');
+    counted CONSTANT boolean := coalesce(work ->> 'statistics' ~ 'clock_node_stats', false);
+    -- false in the portable edition, unless the C library is also loaded
+    can_count CONSTANT boolean := current_setting('clocktiming.track', true) IS NOT NULL;
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF most_percent < 1 THEN
-        RETURN may_be_on;
-    ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
-        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        most_rate := sample_rate / most_percent;
-        RETURN format('only if sample_rate <= %s (now %s%s)',
-                      trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
-                      trim_scale(sample_rate),
-                      CASE WHEN work ->> 'statistics' ~ 'clock_node_stats'
-                           THEN ', based on ' || basis
-                           WHEN basis IS NOT NULL THEN '; calls guessed from ' || basis
-                           WHEN current_setting('clocktiming.track', true) = 'off'
-                           THEN '; try clocktiming.track'
-                           ELSE '; calls guessed' END);
-    ELSIF percent IS NULL
-          OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
-        RETURN 'unknown, see reason';
-    ELSIF by_auto_explain AND most_percent IS NULL THEN
+    verdict := 'unknown';
+    reason := CASE
+        WHEN work ->> 'cpu_percent' IS NULL AND most_percent IS NULL THEN 'not_counted'
+        WHEN percent IS NULL AND most_percent IS NULL THEN 'idle'
+        WHEN statistics_s < 60 AND is_idle THEN 'idle'
+        WHEN statistics_s < 60 THEN 'short_period'
+        WHEN most_percent < 1 THEN 'low'
+        WHEN by_auto_explain AND most_percent IS NOT NULL
+        THEN CASE WHEN counted THEN 'high' ELSE 'calls_guessed' END
+        WHEN percent IS NULL
+             OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL
+        THEN 'not_counted'
         -- without an upper limit, the estimate may be too low by a factor of thousands
-        RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
-                    THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
-                    ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;
-    ELSIF uncertain AND is_idle THEN
-        RETURN 'unknown: idle server; repeat under load';
-    ELSIF uncertain AND statistics_s IS NOT NULL THEN
-        RETURN 'measure clock_impact(60)';
-    ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)';
+        WHEN by_auto_explain THEN 'no_upper_limit'
+        -- whether the true cost may be below 1 %, or else 1 % or more
+        WHEN percent < 1 OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false)
+        THEN CASE WHEN is_idle THEN 'idle' ELSE 'uncertain' END
+        ELSE 'high' END;
+    IF reason = 'low' THEN
+        verdict := 'on';
+    ELSIF by_auto_explain AND reason IN ('high', 'calls_guessed') THEN
+        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
+        verdict := 'on_with_sample_rate';
+        most_rate := sample_rate / most_percent;
+        max_sample_rate := trim_scale(trunc(most_rate, ceil(-log(most_rate))::int));
+    ELSIF reason = 'high' THEN
+        verdict := 'off';
     END IF;
-    RETURN 'only while needed';
+    advice := CASE reason
+        WHEN 'low' THEN 'May be on: costs less than 1 %.'
+        WHEN 'high' THEN
+            CASE verdict WHEN 'off' THEN 'Costs 1 % or more. Switch it on only while you need it.'
+                ELSE format('May be on with auto_explain.sample_rate %s or less (it is %s).',
+                            max_sample_rate, trim_scale(sample_rate)) END
+        WHEN 'calls_guessed' THEN
+            format('May be on with auto_explain.sample_rate %s or less (it is %s). Calls of nodes '
+                   'are guessed%s.', max_sample_rate, trim_scale(sample_rate),
+                   CASE WHEN can_count THEN '; clocktiming.track counts them' ELSE '' END)
+        WHEN 'uncertain' THEN
+            'May cost less than 1 %, or more. '
+            || CASE WHEN seconds IS NULL THEN 'Execute `clock_impact(60)` in the busiest hour.'
+                    ELSE 'Switch it on only while you need it.' END
+        WHEN 'idle' THEN 'The server is idle. Execute `clock_impact(60)` under load.'
+        WHEN 'short_period' THEN
+            'The statistics cover less than a minute. Execute `clock_impact(60)` under load.'
+        WHEN 'no_upper_limit' THEN
+            format('The number of calls is unknown. %s clock_query_overhead() with a usual '
+                   'statement.',
+                   CASE WHEN can_count THEN 'Count them by clocktiming.track, or execute'
+                        ELSE 'Execute' END)
+        ELSE 'The server does not count the operations. The reason: '
+             '`SELECT setting, reason FROM clock_impact(setting => NULL)`' END;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_timing_advice(jsonb, double precision) IS
-    'internal: returns clock_impact()''s advice for a row without it';
+COMMENT ON FUNCTION @extschema@.internal_clock_verdict(jsonb, double precision) IS
+    'internal: returns verdict, max_sample_rate, reason and advice of clock_impact() for a row '
+    'with its figures; statements in the advice are enclosed in backquotes';
 --
 -- clock_impact(): measures the cost of timing an operation, and multiplies it by the numbers of
 -- operations that the server has counted.
@@ -3149,31 +3295,22 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact() with detail';
+    'internal: returns the kinds of work that clock_impact() sums up';
 
--- Without detail, a row is the sum over a setting's kinds of work. The sum is an estimate if one of
--- the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
--- unknown cost. The sum is a lower bound if some costs are unknown and none is an upper bound.
+-- A row is the sum over a setting's kinds of work.  The sum is an estimate if one of the costs is
+-- an estimate, or if the costs include an upper bound and also a lower bound or an unknown cost.
+-- The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
-    detail  boolean          DEFAULT false,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
-    OUT statistics text, OUT reason text
+    OUT setting text, OUT verdict text, OUT max_sample_rate numeric,
+    OUT most_slowdown_percent numeric, OUT slowdown_percent numeric,
+    OUT in_effect boolean, OUT value text, OUT period_s numeric, OUT reason text, OUT advice text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     WITH observed AS MATERIALIZED (
         SELECT d.* FROM @extschema@.internal_clock_impact(seconds, NULL) WITH ORDINALITY AS d
     ), idle AS MATERIALIZED (
-        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
-                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        SELECT seconds IS NOT NULL AND bool_and(o.slowdown_percent IS NULL) AS is_idle
         FROM observed o
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
@@ -3185,57 +3322,66 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
              WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.most_cpu_percent, r.bound,
-           CASE WHEN r.work IS NULL
-                THEN @extschema@.internal_clock_timing_advice(to_jsonb(r), seconds)
-           END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
-           r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
-           r.most_slowdown_percent, r.statistics, r.reason
-    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
-          UNION ALL
-          SELECT d.setting, d.value, d.in_effect, NULL::text,
-                 sum(d.cpu_percent),
-                 sum(d.cpu_margin_percent),
-                 sum(d.least_cpu_percent),
+    SELECT r.setting, v.verdict, v.max_sample_rate, r.most_slowdown_percent, r.slowdown_percent,
+           r.in_effect, r.value, r.period_s, v.reason,
+           -- With setting, the output of psql then fits 100 columns.
+           @extschema@.internal_clock_lines(v.advice, 66)
+    FROM (SELECT d.setting, d.value, d.in_effect,
+                 sum(d.cpu_percent) AS cpu_percent,
                  CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
-                      THEN sum(d.most_cpu_percent) END,
+                      THEN sum(d.most_cpu_percent) END AS most_cpu_percent,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                      ELSE max(d.bound) END,
-                 sum(d.operations)::bigint,
-                 sum(d.operations_per_s),
-                 NULL::numeric,
-                 NULL::numeric,
-                 max(d.reading_ns),
-                 max(d.period_s),
-                 max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation)
-                       / nullif(sum(d.operations_per_s), 0), 2),
-                 max(d.reading_margin_ns),
-                 max(d.clock),
-                 sum(d.slowdown_percent),
+                      ELSE max(d.bound) END AS bound,
+                 max(d.period_s) AS period_s,
+                 max(d.period) AS period,
+                 sum(d.slowdown_percent) AS slowdown_percent,
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
-                      THEN sum(d.most_slowdown_percent) END,
-                 string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
-                 min(d.ordinality)
+                      THEN sum(d.most_slowdown_percent) END AS most_slowdown_percent,
+                 string_agg(DISTINCT d.statistics, ', ') AS statistics,
+                 min(d.ordinality) AS ordinality
           FROM works d
-          WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
+          GROUP BY d.setting, d.value, d.in_effect) r,
+         LATERAL @extschema@.internal_clock_verdict(to_jsonb(r), seconds) v
     ORDER BY r.ordinality
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
-    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
-    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
-    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
-    'whether the setting may be on. reason: why a figure is unknown or a bound';
+COMMENT ON FUNCTION @extschema@.clock_impact(double precision) IS
+    'estimates by how many percent track_io_timing, track_wal_io_timing and auto_explain lengthen '
+    'this server''s statements, for its work during the given seconds or since the last reset of '
+    'its statistics. A row per setting. verdict: on, off, on_with_sample_rate (up to '
+    'max_sample_rate) or unknown. reason: low, high, calls_guessed, uncertain, idle, short_period, '
+    'no_upper_limit or not_counted. advice: the reason in words';
+
+CREATE FUNCTION @extschema@.clock_impact(
+    INOUT setting text,
+    seconds double precision DEFAULT NULL,
+    OUT work text, OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text, OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT d.setting, d.work, d.cpu_percent, d.cpu_margin_percent, d.least_cpu_percent,
+           d.most_cpu_percent, d.bound, d.operations, d.operations_per_s, d.operation_ns,
+           d.operation_margin_ns, d.reading_ns, d.period_s, d.period, d.readings_per_operation,
+           d.reading_margin_ns, d.clock, d.slowdown_percent, d.most_slowdown_percent,
+           d.statistics, d.reason
+    FROM @extschema@.internal_clock_setting($1) AS chosen,
+         @extschema@.internal_clock_impact(seconds, NULL) AS d
+    WHERE d.setting = coalesce(chosen, d.setting)
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_impact(text, double precision) IS
+    'estimates the CPU time of timing each kind of work that a setting (null: each setting) times, '
+    'from which clock_impact() without a setting computes its verdict. bound: accuracy of '
+    'cpu_percent, which is of one CPU. reason: why a figure is unknown or a bound';
 --
 -- clock_check(): the checks of the clock, and the measurements for them and for clock_advice().
 --
@@ -3325,15 +3471,60 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
     'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
     'their period if it is regular, and the factor by which the processor became slower';
 
+-- Like system_throttled_ns() of the C extension: reads the control groups of this process, and the
+-- first cpu.stat that exists for one of them.  Version 1 counts ns, version 2 us.
+CREATE FUNCTION @extschema@.internal_clock_throttled_s() RETURNS double precision
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    file text;
+    figure text[];
+BEGIN
+    FOR file IN
+        -- A line is "number:controllers:path".  Version 2 has no controllers.  Within a container,
+        -- the process's group may be mounted as the root.
+        SELECT m.mount || CASE WHEN m.below THEN g.path ELSE '' END || '/cpu.stat'
+        FROM (SELECT n, ',' || split_part(line, ':', 2) || ',' AS controllers,
+                     regexp_replace(line, '^[^:]*:[^:]*:', '') AS path
+              FROM unnest(string_to_array(pg_read_file('/proc/self/cgroup', 0, 65536, true),
+                                          chr(10))) WITH ORDINALITY AS l(line, n)
+              UNION ALL VALUES (NULL::bigint, 'none', NULL)) AS g
+            JOIN (VALUES (1, ',,', '/sys/fs/cgroup', true),
+                         (2, ',,', '/sys/fs/cgroup/unified', true),
+                         (3, ',cpu,', '/sys/fs/cgroup/cpu', true),
+                         (4, ',cpu,', '/sys/fs/cgroup/cpu', false),
+                         (5, 'none', '/sys/fs/cgroup', false)) AS m(i, controller, mount, below)
+                ON strpos(g.controllers, m.controller) > 0
+        ORDER BY g.n NULLS LAST, m.i
+    LOOP
+        figure := regexp_match(pg_read_file(file, 0, 65536, true),
+                               'throttled_(time|usec) ([0-9]{1,18})');
+        IF figure IS NOT NULL THEN
+            RETURN figure[2]::float8 / CASE figure[1] WHEN 'time' THEN 1e9 ELSE 1e6 END;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+EXCEPTION
+    WHEN out_of_memory THEN RAISE;
+    -- this role may not read files of the server
+    WHEN OTHERS THEN RETURN NULL;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_throttled_s() IS
+    'internal: returns for how long the CPU limit of the server''s container has stopped its '
+    'processes, in seconds; null if there is no limit, or if the role may not read files of the '
+    'server';
+
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     until CONSTANT timestamptz := clock_timestamp() + duration * interval '1 s';
     facts jsonb;
     calls jsonb;
+    throttled_s double precision := @extschema@.internal_clock_throttled_s();
 BEGIN
     -- watches the clock first, because the other measurements may cause the CPU to be throttled
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * duration) AS w;
+    throttled_s := @extschema@.internal_clock_throttled_s() - throttled_s;
     SELECT facts || to_jsonb(c) INTO facts
     FROM @extschema@.internal_clock_cost(0.2 * duration) AS c;
     BEGIN
@@ -3349,7 +3540,7 @@ BEGIN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
     RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC',
-                                       'calls', calls);
+                                       'calls', calls, 'throttled_s', throttled_s);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
@@ -3440,57 +3631,6 @@ COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, 
     'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
     'the figure exceeds the threshold, by default that from which clock_advice() warns; ok is null '
     'if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
---
--- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
--- includes this file.
---
-
--- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
--- not break commands, which are enclosed in backquotes, and removes the backquotes.
-CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on AS $body$
-    SELECT translate(rtrim(regexp_replace(
-               string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
-                               ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width),
-                                                   '\1 ', 'g') END,
-                          '' ORDER BY p.n),
-               format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
-    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
-$body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
-    'internal: breaks a text into lines of a number of columns';
-
--- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
-CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT jsonb_build_object('check_name', 'overall',
-        'severity', CASE WHEN c.warnings > 0 THEN 'warning'
-                         WHEN c.notices > c.gaps THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0
-                        THEN format('%s warning%s', c.warnings,
-                                    CASE WHEN c.warnings > 1 THEN 's' END)
-                             || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE all_right || coalesce(' (unknown: ' || c.unknown || ')', '')
-                             || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0
-                           THEN format('%s notice%s', c.notices,
-                                       CASE WHEN c.notices > 1 THEN 's' END)
-                           ELSE '' END
-                   || coalesce(': ' || c.names, ''))
-    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings,
-                 count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-                 -- gaps are not a fault of the clock, so they do not change the verdict
-                 count(*) FILTER (WHERE s ->> 'severity' = 'notice'
-                                        AND s ->> 'check_name' = 'gaps') AS gaps,
-                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n)
-                     FILTER (WHERE s ->> 'severity' <> 'ok') AS names,
-                 string_agg(s ->> 'check_name', ', ' ORDER BY n)
-                     FILTER (WHERE s ->> 'severity' IS NULL) AS unknown
-          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
-$body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
-    'internal: returns the row of clock_advice() that summarizes the others';
 -- Measures the cost of timing with another setting of timing_clock_source, and restores the
 -- setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(
@@ -3536,6 +3676,7 @@ DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     x86 CONSTANT boolean := version() LIKE '%x86_64%';
     lost numeric;
+    throttled_ms numeric;
     period_ms numeric;
     slowdown numeric;
     timing_ns numeric;
@@ -3553,6 +3694,7 @@ BEGIN
         CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
+    throttled_ms := nullif(round(1000 * (facts ->> 'throttled_s')::numeric, 1), 0);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
     figures := coalesce(nullif(concat_ws('; ',
@@ -3610,8 +3752,20 @@ BEGIN
             END IF;
         WHEN check_name = 'gaps' THEN
             finding := format(': %s %% of %s s lost, in %s', lost,
-                              round((facts ->> 'seconds')::numeric, 2), c.detail);
-            IF period_ms IS NOT NULL THEN
+                              round((facts ->> 'seconds')::numeric, 2), c.detail)
+                || coalesce('; by cpu.stat of the control group, the CPU limit of the server''s '
+                            'container stopped its processes for ' || throttled_ms || ' ms', '');
+            IF (lost >= 10 OR period_ms IS NOT NULL)
+                -- as in the C extension, if the limit explains half of the gaps
+                AND throttled_ms > 500 * (facts ->> 'lost_s')::numeric THEN
+                severity := 'notice';
+                finding := 'the CPU limit of the server''s container interrupted the run; the '
+                           'figures of the clock are valid nevertheless' || finding;
+                for_good := 'raise the limit: `docker update --cpus`, Kubernetes'' '
+                            'resources.limits.cpu, systemd''s CPUQuota, or cpu.max of the control '
+                            'group';
+                provider := 'for a higher CPU limit';
+            ELSIF period_ms IS NOT NULL THEN
                 severity := 'notice';
                 finding := format('a quota or a lack of CPU credits throttles the CPU, every %s '
                                   'ms', period_ms) || finding;
@@ -3642,8 +3796,9 @@ BEGIN
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'PostgreSQL 13 to 18 read the system clock'
-                    || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
+                finding := 'EXPLAIN ANALYZE reads the system clock'
+                    || CASE WHEN x86 THEN '; PostgreSQL 19 can read the TSC, which is faster'
+                            ELSE ', as always before PostgreSQL 19' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE

@@ -204,6 +204,9 @@ GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
 --
 -- Text of clock_report().  The C extension includes this file.
 --
+-- A busy machine has thousands of different durations below the cutoff.  The list ends after 40
+-- of them, unless the cutoff is 100 %, and its title says how many percent they are.
+--
 
 CREATE FUNCTION internal_clock_report_block(
     title text, sample jsonb, cutoff double precision) RETURNS text
@@ -225,9 +228,14 @@ SET standard_conforming_strings = on AS $body$
         SELECT 2, ns, n FROM run
     ), counted AS (
         SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running,
+               row_number() OVER (PARTITION BY part ORDER BY ns) AS nth,
                greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
+    ), list AS (
+        SELECT least(cutoff, min(trunc(c.running * 100 / c.total, 4)::double precision)
+                             FILTER (WHERE c.nth = 40 AND cutoff < 100)) AS percent
+        FROM counted AS c WHERE c.part = 2
     ), lines AS (
         -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
@@ -236,6 +244,7 @@ SET standard_conforming_strings = on AS $body$
         FROM counted,
              LATERAL (SELECT part = 1 OR running = n
                              OR ((running - n) * 100 / total)::double precision < cutoff
+                                AND (nth <= 40 OR cutoff >= 100)
                              AS shown) AS s
         WHERE s.shown OR ns = largest
     )
@@ -248,7 +257,8 @@ SET standard_conforming_strings = on AS $body$
         format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
         '',
-        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('Observed timing durations up to %s%%:',
+               to_char((SELECT l.percent FROM list AS l), 'FM990.0000')),
         format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
@@ -270,8 +280,8 @@ REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double prec
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
 --
--- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
--- includes this file.
+-- Line breaks in texts of clock_advice() and clock_impact(), and the summary of all checks.  The C
+-- extension includes this file.
 --
 
 -- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
@@ -327,7 +337,7 @@ CREATE FUNCTION internal_clock_findings(
     OUT check_name text, OUT severity text, OUT finding text,
     OUT now text, OUT for_good text, OUT provider text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
     'internal: returns the checks of clock_advice(): finding, immediate action (now), permanent '
@@ -486,12 +496,9 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
     'half of the 95 % confidence interval of cost_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
-COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of readings that were compared with the previous one: number of durations plus number '
-    'of backward steps';
+COMMENT ON COLUMN clock_summary_row.readings IS 'number of durations plus number of backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-    'time of the run divided by the number of readings, in nanoseconds; includes counting and '
-    'checking the durations';
+    'time of the run divided by readings, in nanoseconds; includes counting the durations';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
     'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
@@ -510,8 +517,7 @@ COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
     'smallest step by which the clock was observed to advance, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
-COMMENT ON COLUMN clock_summary_row.longest_stall IS
-    'largest number of consecutive stalls, which are readings equal to the previous one';
+COMMENT ON COLUMN clock_summary_row.longest_stall IS 'largest number of consecutive stalls';
 COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
@@ -524,7 +530,7 @@ COMMENT ON COLUMN clock_summary_row.gaps IS
 COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
 COMMENT ON COLUMN clock_summary_row.lost_percent IS
-    'total duration of the gaps, in percent of the duration of the run';
+    'total duration of the gaps, in percent of the run';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
     'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
@@ -536,8 +542,7 @@ COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanosec
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
     'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-    'number of significant bits with which durations of 4096 ticks or more are stored; 64 if all '
-    'are exact';
+    'significant bits of stored durations of 4096 ticks or more; 64 if all are exact';
 COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
 COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
@@ -674,7 +679,7 @@ GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
-    duration  double precision DEFAULT 1.5,
+    duration  double precision DEFAULT 0.9,
     reference text             DEFAULT 'kernel',
     OUT source text,
     OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
@@ -689,11 +694,33 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-    'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
+    'samples all clocks in turn, for about a second in total (0.9), and returns a row per clock: '
     'resolution in nanoseconds, errors of the clock, and the cost of a reading in nanoseconds: '
     'undisturbed (cost_ns) and as the median of all readings (typical_cost_ns), with margins';
 REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
+
+-- A literal without a type is a text to PostgreSQL, so clock_survey('system') calls this form.
+CREATE FUNCTION clock_survey(
+    sources   text,
+    duration  double precision DEFAULT 0.9,
+    reference text             DEFAULT 'kernel',
+    OUT source text,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
+    OUT typical_cost_margin_ns numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric,
+    OUT granularity_ticks numeric,
+    OUT strictly_monotonic boolean,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint,
+    OUT gaps bigint,
+    OUT clock text, OUT judged_by text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
+AS 'MODULE_PATHNAME', 'clock_survey_named';
+COMMENT ON FUNCTION clock_survey(text, double precision, text) IS
+    'clock_survey() of one clock (system), of several (system,rdtsc), or of all clocks (all)';
+REVOKE ALL ON FUNCTION clock_survey(text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_survey(text, double precision, text) TO pg_monitor;
 
 CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
@@ -749,6 +776,21 @@ COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, te
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 
+CREATE FUNCTION clock_monitor(
+    sources   text,
+    duration  double precision DEFAULT 5,
+    every     double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
+    OUT elapsed_s numeric, OUT source text, OUT advance_ms numeric,
+    OUT against_reference_us numeric, OUT bracket_ns numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_monitor_named';
+COMMENT ON FUNCTION clock_monitor(text, double precision, double precision, text) IS
+    'clock_monitor() of one clock (system), of several (system,rdtsc), or of all clocks (all)';
+REVOKE ALL ON FUNCTION clock_monitor(text, double precision, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_monitor(text, double precision, double precision, text) TO pg_monitor;
+
 CREATE FUNCTION clock_compare(
     sources    text[],
     duration   double precision DEFAULT 1,
@@ -758,7 +800,7 @@ CREATE FUNCTION clock_compare(
     separate   boolean DEFAULT false,
     OUT source text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
+    OUT verdict text, OUT matters boolean, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric,
     OUT difference_margin_percent numeric,
     OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
@@ -805,7 +847,7 @@ CREATE FUNCTION clock_compare(
     separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
+    OUT verdict text, OUT matters boolean, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric,
     OUT difference_margin_percent numeric,
     OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
@@ -847,17 +889,15 @@ GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
 COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
 COMMENT ON COLUMN clock_sources.clock IS
-    'system call, function or instruction that reads the clock; null if unavailable';
-COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
+    'system call, function or instruction that reads the clock';
+COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second';
 COMMENT ON COLUMN clock_sources.frequency_from IS
-    'way in which frequency_hz was determined, such as a calibration; null if unavailable';
+    'way in which frequency_hz was determined, such as a calibration';
 COMMENT ON COLUMN clock_sources.resolution_ns IS
-    'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
-    'unavailable';
+    'resolution that the system reports, or length of a counter''s tick, in nanoseconds';
 COMMENT ON COLUMN clock_sources.used_for IS
     'what this server currently uses the source for, such as EXPLAIN ANALYZE; null if nothing';
-COMMENT ON COLUMN clock_sources.reason IS
-    'reason why the source is unavailable; null if it is available';
+COMMENT ON COLUMN clock_sources.reason IS 'reason why the source is unavailable';
 COMMENT ON COLUMN clock_sources.description IS 'description of the source';
 
 CREATE FUNCTION clock_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
@@ -874,7 +914,7 @@ CREATE VIEW clock_platform AS
     FROM clock_platform();
 COMMENT ON VIEW clock_platform IS
     'properties of the clocks that processor, hypervisor, operating system and server report, '
-    'with remarks; measures nothing';
+    'with remarks; measures nothing, but reads clocks for some microseconds';
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
 COMMENT ON COLUMN clock_platform.name IS
@@ -888,21 +928,21 @@ CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
     INOUT workload               text             DEFAULT 'generate_series',
     IN    duration               double precision DEFAULT 3,
+    INOUT counting_ns            numeric          DEFAULT NULL,
+    INOUT timing_ns              numeric          DEFAULT NULL,
+    INOUT overhead_ns            numeric          DEFAULT NULL,
+    INOUT typical_overhead_ns    numeric          DEFAULT NULL,
+    INOUT slowdown_percent       numeric          DEFAULT NULL,
+    INOUT clock                  text             DEFAULT NULL,
+    INOUT counting_margin_ns         numeric      DEFAULT NULL,
+    INOUT timing_margin_ns           numeric      DEFAULT NULL,
+    INOUT overhead_margin_ns         numeric      DEFAULT NULL,
+    INOUT typical_overhead_margin_ns numeric      DEFAULT NULL,
     INOUT repetitions            bigint           DEFAULT NULL,
     INOUT plain_ms               numeric          DEFAULT NULL,
     INOUT analyze_ms             numeric          DEFAULT NULL,
-    INOUT counting_ns            numeric          DEFAULT NULL,
-    INOUT counting_margin_ns      numeric          DEFAULT NULL,
-    INOUT timing_ns              numeric          DEFAULT NULL,
-    INOUT timing_margin_ns        numeric          DEFAULT NULL,
-    INOUT overhead_ns            numeric          DEFAULT NULL,
-    INOUT overhead_margin_ns      numeric          DEFAULT NULL,
-    INOUT typical_overhead_ns         numeric      DEFAULT NULL,
-    INOUT typical_overhead_margin_ns  numeric      DEFAULT NULL,
-    INOUT slowdown_percent       numeric          DEFAULT NULL,
-    INOUT clock                  text             DEFAULT NULL,
     INOUT reading_ns             numeric          DEFAULT NULL,
-    INOUT reading_margin_ns       numeric          DEFAULT NULL,
+    INOUT reading_margin_ns      numeric          DEFAULT NULL,
     INOUT predicted_ns           numeric          DEFAULT NULL,
     INOUT measured_per_predicted numeric          DEFAULT NULL,
     INOUT parallel               boolean          DEFAULT NULL,
@@ -927,7 +967,7 @@ CREATE FUNCTION clock_executor_overhead_runs(
     OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
     OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric,
     OUT slowdown_percent numeric,
-    OUT parallel boolean, OUT jit boolean
+    OUT parallel boolean, OUT jit boolean, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
@@ -935,7 +975,8 @@ COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision,
     'executes count(*) over some rows (1000) alternately in four modes for some seconds (3): '
     'plain, with counting, with timing, and with timing and buffers; returns a row for each mode, '
     'with its times in milliseconds and its overhead in nanoseconds per row, undisturbed and as '
-    'the median of all runs (typical), with margins';
+    'the median of all runs (typical), with margins. reason: why a figure is null, not_executed or '
+    'few_rounds';
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 
@@ -950,14 +991,14 @@ CREATE FUNCTION clock_query_overhead(
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
     OUT node_calls bigint, OUT overhead_ns_per_call numeric,
     OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean
+    OUT parallel boolean, OUT jit boolean, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
     'executes a statement alternately in four modes for some seconds (3): plain, with counting, '
     'with timing, and with timing and buffers; returns a row for each mode, with its times and the '
-    'median overhead in milliseconds';
+    'median overhead in milliseconds. reason: why a figure is null, not_executed or few_rounds';
 
 -- Replacements of EXPLAIN ANALYZE that hardly slow down the query.  A background worker, the
 -- sampler, checks some thousand times a second which plan node is at work and what it waits for.
@@ -1035,7 +1076,7 @@ CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 11
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 12
 BEGIN ATOMIC
     WITH found AS MATERIALIZED (
         SELECT f.n, f.check_name, f.severity, f.finding,
@@ -1124,7 +1165,7 @@ GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 COMMENT ON COLUMN clock_plan_stats.executions IS
     'number of executions, without the estimated number of those that failed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS
-    'half of a 95 % confidence interval of the number of executions that failed; 0 if none failed';
+    'half of a 95 % confidence interval of failed_executions; 0 if none failed';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
 COMMENT ON COLUMN clock_plan_stats.failed_executions IS
     'estimated number of executions that ended with an error, whose times are not included';
@@ -1139,23 +1180,21 @@ COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
     'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
     'two timed executions';
 COMMENT ON COLUMN clock_plan_stats.cpu_ms IS
-    'estimated time on the CPU in all executions and processes, in the nodes and outside of them, '
-    'in milliseconds';
+    'estimated time on the CPU in all executions and processes, in the nodes and outside, in '
+    'milliseconds';
 COMMENT ON COLUMN clock_plan_stats.wait_ms IS
-    'estimated time in wait events in all executions and processes, in the nodes and outside of '
-    'them, in milliseconds';
+    'estimated time in wait events in all executions and processes, in the nodes and outside, in '
+    'milliseconds';
 COMMENT ON COLUMN clock_plan_stats.waits IS
-    'longest wait events, each in percent of the sum of cpu_ms and wait_ms; an event without a '
-    'name is one of an extension whose name the restart of the server has made unknown; null if '
-    'there is none of 1 % or more';
+    'longest wait events of 1 % or more, each in percent of the sum of cpu_ms and wait_ms; null '
+    'if there is none';
 COMMENT ON COLUMN clock_plan_stats.cpu_wait_ms IS
     'estimated time in which the processes were ready to run, but had no CPU, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.plan IS
     'plan as EXPLAIN shows it, without figures and conditions; null until an execution whose nodes '
     'were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.nodes IS
-    'number of nodes of the plan, of which the first 200 have statistics; 0 until an execution '
-    'whose nodes were timed has succeeded';
+    'number of nodes of the plan, of which the first 200 have statistics';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 
@@ -1191,9 +1230,8 @@ COMMENT ON VIEW clock_node_stats IS
     'executions together, and errors of the planner''s estimates of rows';
 GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
 COMMENT ON COLUMN clock_node_stats.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN; 0, of the type Query, is the '
-    'time outside of the nodes, such as that of triggers that fire at the end, with the sum of all '
-    'self times as total_ms, and without depth, rows and calls';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; 0, of the type Query, is '
+    'the time outside of the nodes, with the sum of all self times as total_ms';
 COMMENT ON COLUMN clock_node_stats.relation IS
     'relation that the node scans or modifies, by its name when the plan was first seen; null if '
     'none';
@@ -1201,11 +1239,10 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; null if the node was never timed';
+    'milliseconds';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
-    'self time of the node in percent of the self times of all nodes and of the time outside of '
-    'them, in the executions whose nodes were timed; the rows of a plan add up to 100 unless the '
-    'plan has more than 200 nodes';
+    'self_ms in percent of the sum over all rows of the plan, in the executions whose nodes were '
+    'timed';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.cpu_ms IS
@@ -1217,9 +1254,7 @@ COMMENT ON COLUMN clock_node_stats.wait_ms IS
 COMMENT ON COLUMN clock_node_stats.wait_margin_ms IS
     'half of a 95 % confidence interval of the time in wait events, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.waits IS
-    'longest wait events, each in percent of self_ms; an event without a name is one of an '
-    'extension whose name the restart of the server has made unknown; null if there is none of '
-    '1 % or more';
+    'longest wait events of 1 % or more, each in percent of self_ms; null if there is none';
 COMMENT ON COLUMN clock_node_stats.cpu_wait_ms IS
     'estimated time in which the node was ready to run, but its process had no CPU, in '
     'milliseconds; not part of self_ms';
@@ -1227,17 +1262,15 @@ COMMENT ON COLUMN clock_node_stats.loops IS
     'estimated number of loops in all executions';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
-COMMENT ON COLUMN clock_node_stats.actual_rows IS
-    'mean number of rows per loop; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows per loop';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
-    'factor, at least 1, by which the planner''s estimate of rows was too high or too low: the '
-    'geometric mean over the executions; numbers of rows below 1 count as 1; null if there was no '
-    'loop';
+    'factor, at least 1, by which the planner''s estimate of rows was too high or too low: '
+    'geometric mean over the executions; numbers of rows below 1 count as 1';
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
     'factor, at least 1, by which the planner''s estimate of rows was too high or too low in the '
-    'worst execution; null if there was no loop';
+    'worst execution';
 COMMENT ON COLUMN clock_node_stats.calls IS
-    'estimated number of calls of the node in all executions; null if the node was never timed';
+    'estimated number of calls of the node in all executions';
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
     dbid    oid    DEFAULT 0,
@@ -1250,6 +1283,160 @@ COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
     'does nothing if an argument is null; does not delete the snapshots of '
     'clock_stats_snapshot()';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
+
+CREATE FUNCTION internal_clock_stats_period(
+    min_percent double precision,
+    OUT since timestamptz, OUT evicted bigint
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_stats_period';
+COMMENT ON FUNCTION internal_clock_stats_period(double precision) IS
+    'internal: returns the time since which the statistics of plans have been collected, and '
+    'the number of plans that were evicted since then; raises an error if min_percent, an argument '
+    'of clock_time_spent(), is invalid';
+
+-- Returns the texts that pg_stat_statements shows to the caller.  Returns no rows if it is not
+-- installed in this database or not preloaded, or if the caller may not read it.
+CREATE FUNCTION internal_clock_statements() RETURNS TABLE (dbid oid, queryid bigint, query text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    statements text;
+BEGIN
+    -- Only the extension's own view: other users may have created relations of this name.
+    SELECT format('%I.%I', n.nspname, c.relname) INTO statements
+    FROM pg_extension e
+        JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+            AND d.deptype = 'e' AND d.classid = 'pg_class'::regclass
+        JOIN pg_class c ON c.oid = d.objid AND c.relname = 'pg_stat_statements'
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE e.extname = 'pg_stat_statements';
+    IF statements IS NOT NULL THEN
+        RETURN QUERY EXECUTE format(
+            'SELECT s.dbid, s.queryid, min(s.query) FROM %s s WHERE s.queryid IS NOT NULL '
+            'GROUP BY s.dbid, s.queryid', statements);
+    END IF;
+EXCEPTION WHEN out_of_memory THEN
+    RAISE;
+WHEN OTHERS THEN
+    RETURN;
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_statements() IS
+    'internal: returns the texts of statements that pg_stat_statements shows to the caller';
+
+-- The rows of clock_node_stats are summed over users, plans, and nodes of the same type and
+-- relation.  The texts of cells are broken into lines, so that the output of psql fits 100 columns:
+-- 14 for the borders, 7 for percent, 7 for time_s, 20 for node, 24 for waits and 28 for query.
+CREATE FUNCTION clock_time_spent(
+    min_percent double precision DEFAULT 1,
+    OUT percent numeric, OUT time_s numeric, OUT node text, OUT waits text, OUT query text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 20
+BEGIN ATOMIC
+    WITH nodes AS MATERIALIZED (
+        SELECT s.dbid, s.queryid,
+               pg_catalog.concat_ws(' on ', s.node_type, coalesce(s.relation, s.index_name))
+                   AS node,
+               s.self_ms, s.cpu_wait_ms, s.waits
+        FROM clock_node_stats(NULL::integer) s
+        WHERE s.self_ms IS NOT NULL
+        UNION ALL
+        -- plans of which no execution with timed nodes has succeeded
+        SELECT p.dbid, p.queryid, 'not known', p.total_ms, 0::double precision, NULL::text
+        FROM clock_plan_stats() p
+        WHERE p.nodes = 0
+    ), parts AS MATERIALIZED (
+        SELECT n.dbid, n.queryid, n.node, p.what, sum(p.ms) AS ms
+        FROM nodes n, LATERAL (
+            SELECT 'all' AS what, n.self_ms + n.cpu_wait_ms AS ms
+            UNION ALL
+            SELECT 'waiting for a CPU', n.cpu_wait_ms
+            UNION ALL
+            SELECT w.m[1], n.self_ms * w.m[2]::double precision / 100::double precision
+            FROM regexp_matches(n.waits, '([^ ,][^,]*) ([0-9]+) %', 'g') AS w(m)) p
+        GROUP BY n.dbid, n.queryid, n.node, p.what
+    ), total AS MATERIALIZED (
+        SELECT coalesce(sum(p.ms), 0::double precision) AS ms FROM parts p WHERE p.what = 'all'
+    ), spent AS MATERIALIZED (
+        SELECT p.dbid, p.queryid, p.node, p.ms,
+               100::double precision * p.ms / nullif(t.ms, 0::double precision) AS percent
+        FROM parts p, total t
+        WHERE p.what = 'all'
+    ), listed AS MATERIALIZED (
+        SELECT 2 AS place, s.dbid, s.queryid, s.node, s.ms, s.percent, 1::bigint AS n
+        FROM spent s
+        WHERE s.percent >= clock_time_spent.min_percent
+        UNION ALL
+        SELECT 1, NULL::oid, NULL::bigint, 'all nodes', t.ms,
+               100::double precision * t.ms / nullif(t.ms, 0::double precision),
+               (SELECT count(*) FROM (SELECT DISTINCT s.dbid, s.queryid FROM spent s) q)
+        FROM total t
+        UNION ALL
+        SELECT 3, NULL::oid, NULL::bigint, 'others', sum(s.ms), sum(s.percent), count(*)
+        FROM spent s
+        WHERE (s.percent >= clock_time_spent.min_percent) IS NOT TRUE
+        HAVING count(*) > 0::bigint
+    ), waits AS MATERIALIZED (
+        -- the three longest waits of the sum (place 1) and of each listed node (place 2)
+        SELECT w.place, w.dbid, w.queryid, w.node,
+               string_agg(internal_clock_lines(
+                              pg_catalog.format('%s `%s %%`', w.what, w.percent), 24),
+                          E'\n' ORDER BY w.rank) AS lines
+        FROM (SELECT v.place, v.dbid, v.queryid, v.node, v.what,
+                     round((100::double precision * v.ms
+                            / nullif(v.of_ms, 0::double precision))::numeric) AS percent,
+                     row_number() OVER (PARTITION BY v.place, v.dbid, v.queryid, v.node
+                                        ORDER BY v.ms DESC, v.what) AS rank
+              FROM (SELECT 1 AS place, NULL::oid AS dbid, NULL::bigint AS queryid,
+                           'all nodes' AS node, p.what, sum(p.ms) AS ms, t.ms AS of_ms
+                    FROM parts p, total t
+                    WHERE p.what <> 'all'
+                    GROUP BY p.what, t.ms
+                    UNION ALL
+                    SELECT 2, l.dbid, l.queryid, l.node, p.what, p.ms, l.ms
+                    FROM listed l JOIN parts p ON p.dbid = l.dbid AND p.queryid = l.queryid
+                                                  AND p.node = l.node
+                    WHERE l.place = 2 AND p.what <> 'all') v) w
+        WHERE w.rank <= 3::bigint AND w.percent >= 1::numeric
+        GROUP BY w.place, w.dbid, w.queryid, w.node
+    ), texts AS (
+        SELECT t.dbid, t.queryid,
+               string_to_array(internal_clock_lines(
+                   "left"(regexp_replace(translate(t.query, '`', ''''), '[[:space:]]+', ' ', 'g'),
+                          1000), 28), E'\n') AS lines
+        FROM internal_clock_statements() t
+        WHERE EXISTS (SELECT FROM listed l WHERE l.dbid = t.dbid AND l.queryid = t.queryid)
+    )
+    SELECT round(l.percent::numeric, 1), round(l.ms::numeric / 1000::numeric, 1),
+           internal_clock_lines(l.node, 20),
+           w.lines,
+           CASE l.place
+               WHEN 1 THEN pg_catalog.concat_ws(
+                   E'\n', pg_catalog.concat(l.n, ' different statements since'),
+                   to_char(i.since, 'YYYY-MM-DD HH24:MI TZ'),
+                   nullif(i.evicted, 0::bigint)::text || ' plans evicted',
+                   CASE WHEN NOT current_setting('clocktiming.track')::boolean
+                        THEN 'clocktiming.track is off' END)
+               WHEN 3 THEN pg_catalog.concat(l.n, ' nodes below ', min_percent, ' %')
+               ELSE pg_catalog.concat_ws(
+                   E'\n', 'in database ' || d.datname::text,
+                   CASE WHEN pg_catalog.cardinality(t.lines) <= 3
+                        THEN pg_catalog.array_to_string(t.lines, E'\n')
+                        ELSE pg_catalog.concat_ws(E'\n', t.lines[1], t.lines[2],
+                                                  'queryid ' || l.queryid::text) END) END
+    FROM listed l
+        CROSS JOIN internal_clock_stats_period(min_percent) i
+        LEFT JOIN waits w ON w.place = l.place AND w.node = l.node
+            AND (l.place = 1 OR w.dbid = l.dbid AND w.queryid = l.queryid)
+        LEFT JOIN texts t ON t.dbid = l.dbid AND t.queryid = l.queryid
+        LEFT JOIN pg_catalog.pg_database d ON d.oid = l.dbid AND d.datname <> current_database()
+    ORDER BY l.place, l.percent DESC, l.node, l.queryid;
+END;
+COMMENT ON FUNCTION clock_time_spent(double precision) IS
+    'shows where the time of all executions in the statistics of plans went, since these were '
+    'reset: a row with the sum and the time of the reset, then the nodes of statements with at '
+    'least min_percent (1) of the time, most expensive first, with the longest waits in percent of '
+    'the row''s time, and the statement as pg_stat_statements has it, or its query identifier';
 
 -- Changes of execution times: clock_stats_snapshot() stores the statistics of plans, and
 -- clock_node_changes() compares the current statistics with a stored snapshot.
@@ -1612,6 +1799,8 @@ DECLARE
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
+    -- Expected number of calls up to which all calls of a statement are timed (FEW_CALLS).
+    few_calls CONSTANT int := 800;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
     -- that can write temporary files.
@@ -1653,6 +1842,9 @@ DECLARE
     most_ns double precision;
     op_ns double precision;
     op_margin_ns double precision;
+    -- calls of plan nodes per second: the estimate, and the upper limit
+    calls_per_s double precision;
+    most_calls_per_s double precision;
     cost_percent double precision;
     most_percent double precision;
 BEGIN
@@ -1767,9 +1959,9 @@ BEGIN
             least_rate := 0 * rate;
             share := sample_rate;
             bound := 'estimate';
-            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
-                      'those with more than 30 plan nodes more; only statements that '
-                      'pg_stat_statements has kept are counted';
+            reason := 'statements of few calls are timed call by call; others are assumed to '
+                      'cost 0.1 ms, and at most 0.2 ms, those with more than 30 plan nodes more; '
+                      'only statements that pg_stat_statements has kept are counted';
             not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
                 AND current_setting('pg_stat_statements.track', true) <> 'all';
             IF not_nested THEN
@@ -1829,13 +2021,17 @@ BEGIN
                 || coalesce('; timing a call is assumed to cost two readings, because '
                             || cost.problem, '') || not_written;
         ELSIF work = 'statements' THEN
-            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
-            -- clock, that costs more than sampling.
+            -- Statements of few_calls or less cost their calls, others the time of sampling.  The
+            -- estimate assumes that all statements have the mean number of calls.  A statement
+            -- costs at most the time of sampling times its calls / few_calls, and at most the time
+            -- of sampling.  So does the mean, whatever the distribution: that is the limit.
             readings_per_operation := NULL;
-            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_ns := greatest(sampled_statement_ns, least_ns);
+            least_ns := few_calls * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_ns := least(greatest(sampled_statement_ns, least_ns),
+                           least_ns * calls_per_s / nullif(rate, 0) / few_calls);
             op_margin_ns := 0;
             most_ns := greatest(2 * sampled_statement_ns, least_ns);
+            most_ns := least(most_ns, most_ns * most_calls_per_s / nullif(rate, 0) / few_calls);
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
@@ -1874,6 +2070,11 @@ BEGIN
         IF work = 'calls of plan nodes' THEN
             most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
                                     ELSE costliest_counting END;
+            calls_per_s := rate;
+            most_calls_per_s := CASE
+                WHEN most_calls_per_ms IS NOT NULL THEN 1000 * active_sessions * most_calls_per_ms
+                WHEN bound = 'estimate' AND rate >= 1e6 * active_sessions
+                THEN most_calls_per_row * rate END;
             IF most_calls_per_ms IS NOT NULL THEN
                 -- assumes the counted calls per ms for all active time
                 most_cpu_percent := round((1000 * active_sessions * most_calls_per_ms * most_ns
@@ -1946,75 +2147,107 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
-    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'internal: returns the kinds of work of clock_impact() for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "work" is a row of its other columns, by name,
--- and "seconds" its argument.
-CREATE FUNCTION internal_clock_timing_advice(
-    work jsonb, seconds double precision) RETURNS text
+CREATE FUNCTION internal_clock_setting(setting text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+    IF setting <> ALL ('{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
+                       'auto_explain.log_timing = off,clocktiming.sampled_timing}'::text[]) THEN
+        RAISE EXCEPTION 'unknown setting "%"', setting
+            USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'SELECT setting FROM clock_impact() lists the settings.';
+    END IF;
+    RETURN setting;
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_setting(text) IS
+    'internal: returns a setting''s name, or raises an error if clock_impact() does not know it';
+
+-- Returns the columns of clock_impact() by which a setting may be on or not.  "work" has its other
+-- columns by name, and the sums of those of its kinds of work.  "seconds" is its argument.
+CREATE FUNCTION internal_clock_verdict(
+    work jsonb, seconds double precision,
+    OUT verdict text, OUT max_sample_rate numeric, OUT reason text, OUT advice text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := work ->> 'setting' ~ '^(auto_explain|clocktiming)';
     bound CONSTANT text := work ->> 'bound';
     -- before PostgreSQL 14, the slowdown by auto_explain is unknown
-    percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
-    most_percent CONSTANT numeric :=
-        coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- Whether the true cost may be below 1 %, or else 1 % or more.  Used if the upper limit is not
-    -- below 1 %.
-    uncertain CONSTANT boolean := percent < 1
-        OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
+    has_slowdown CONSTANT boolean := current_setting('server_version_num')::int >= 140000;
+    percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'slowdown_percent'
+        ELSE coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent') END;
+    most_percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'most_slowdown_percent'
+        ELSE coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent') END;
     -- period of the statistics, or null if the work was observed
     statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
                                           THEN coalesce(work ->> 'period_s', '0') END;
     is_idle CONSTANT boolean := seconds IS NOT NULL AND statistics_s IS NOT NULL;
-    -- statistics of less than an hour may miss the usual work
-    basis CONSTANT text := CASE WHEN is_idle OR statistics_s < 3600 THEN
-        CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
-             WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
-             ELSE round(statistics_s / 3600) || ' h' END END;
-    may_be_on CONSTANT text := 'yes'
-        || coalesce(CASE WHEN is_idle THEN ' (idle now, based on ' || basis || ')'
-                         ELSE ' (based on ' || basis || '; try clock_impact(60))' END, '');
+    counted CONSTANT boolean := coalesce(work ->> 'statistics' ~ 'clock_node_stats', false);
+    -- false in the portable edition, unless the C library is also loaded
+    can_count CONSTANT boolean := current_setting('clocktiming.track', true) IS NOT NULL;
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF most_percent < 1 THEN
-        RETURN may_be_on;
-    ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
-        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        most_rate := sample_rate / most_percent;
-        RETURN format('only if sample_rate <= %s (now %s%s)',
-                      trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
-                      trim_scale(sample_rate),
-                      CASE WHEN work ->> 'statistics' ~ 'clock_node_stats'
-                           THEN ', based on ' || basis
-                           WHEN basis IS NOT NULL THEN '; calls guessed from ' || basis
-                           WHEN current_setting('clocktiming.track', true) = 'off'
-                           THEN '; try clocktiming.track'
-                           ELSE '; calls guessed' END);
-    ELSIF percent IS NULL
-          OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
-        RETURN 'unknown, see reason';
-    ELSIF by_auto_explain AND most_percent IS NULL THEN
+    verdict := 'unknown';
+    reason := CASE
+        WHEN work ->> 'cpu_percent' IS NULL AND most_percent IS NULL THEN 'not_counted'
+        WHEN percent IS NULL AND most_percent IS NULL THEN 'idle'
+        WHEN statistics_s < 60 AND is_idle THEN 'idle'
+        WHEN statistics_s < 60 THEN 'short_period'
+        WHEN most_percent < 1 THEN 'low'
+        WHEN by_auto_explain AND most_percent IS NOT NULL
+        THEN CASE WHEN counted THEN 'high' ELSE 'calls_guessed' END
+        WHEN percent IS NULL
+             OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL
+        THEN 'not_counted'
         -- without an upper limit, the estimate may be too low by a factor of thousands
-        RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
-                    THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
-                    ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;
-    ELSIF uncertain AND is_idle THEN
-        RETURN 'unknown: idle server; repeat under load';
-    ELSIF uncertain AND statistics_s IS NOT NULL THEN
-        RETURN 'measure clock_impact(60)';
-    ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)';
+        WHEN by_auto_explain THEN 'no_upper_limit'
+        -- whether the true cost may be below 1 %, or else 1 % or more
+        WHEN percent < 1 OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false)
+        THEN CASE WHEN is_idle THEN 'idle' ELSE 'uncertain' END
+        ELSE 'high' END;
+    IF reason = 'low' THEN
+        verdict := 'on';
+    ELSIF by_auto_explain AND reason IN ('high', 'calls_guessed') THEN
+        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
+        verdict := 'on_with_sample_rate';
+        most_rate := sample_rate / most_percent;
+        max_sample_rate := trim_scale(trunc(most_rate, ceil(-log(most_rate))::int));
+    ELSIF reason = 'high' THEN
+        verdict := 'off';
     END IF;
-    RETURN 'only while needed';
+    advice := CASE reason
+        WHEN 'low' THEN 'May be on: costs less than 1 %.'
+        WHEN 'high' THEN
+            CASE verdict WHEN 'off' THEN 'Costs 1 % or more. Switch it on only while you need it.'
+                ELSE format('May be on with auto_explain.sample_rate %s or less (it is %s).',
+                            max_sample_rate, trim_scale(sample_rate)) END
+        WHEN 'calls_guessed' THEN
+            format('May be on with auto_explain.sample_rate %s or less (it is %s). Calls of nodes '
+                   'are guessed%s.', max_sample_rate, trim_scale(sample_rate),
+                   CASE WHEN can_count THEN '; clocktiming.track counts them' ELSE '' END)
+        WHEN 'uncertain' THEN
+            'May cost less than 1 %, or more. '
+            || CASE WHEN seconds IS NULL THEN 'Execute `clock_impact(60)` in the busiest hour.'
+                    ELSE 'Switch it on only while you need it.' END
+        WHEN 'idle' THEN 'The server is idle. Execute `clock_impact(60)` under load.'
+        WHEN 'short_period' THEN
+            'The statistics cover less than a minute. Execute `clock_impact(60)` under load.'
+        WHEN 'no_upper_limit' THEN
+            format('The number of calls is unknown. %s clock_query_overhead() with a usual '
+                   'statement.',
+                   CASE WHEN can_count THEN 'Count them by clocktiming.track, or execute'
+                        ELSE 'Execute' END)
+        ELSE 'The server does not count the operations. The reason: '
+             '`SELECT setting, reason FROM clock_impact(setting => NULL)`' END;
 END
 $body$;
-COMMENT ON FUNCTION internal_clock_timing_advice(jsonb, double precision) IS
-    'internal: returns clock_impact()''s advice for a row without it';
+COMMENT ON FUNCTION internal_clock_verdict(jsonb, double precision) IS
+    'internal: returns verdict, max_sample_rate, reason and advice of clock_impact() for a row '
+    'with its figures; statements in the advice are enclosed in backquotes';
 
 
 -- A plan's calls and its time are sums over the same sample of executions.  So the margin of the
@@ -2087,35 +2320,27 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting calls';
+    'internal: returns the kinds of work that clock_impact() sums up; measures the cost of a '
+    'reading if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting '
+    'calls';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
--- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
--- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
--- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
+-- A row is the sum over a setting's kinds of work.  The sum is an estimate if one of the costs is
+-- an estimate, or if the costs include an upper bound and also a lower bound or an unknown cost.
+-- The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
-    detail  boolean          DEFAULT false,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
-    OUT statistics text, OUT reason text
+    OUT setting text, OUT verdict text, OUT max_sample_rate numeric,
+    OUT most_slowdown_percent numeric, OUT slowdown_percent numeric,
+    OUT in_effect boolean, OUT value text, OUT period_s numeric, OUT reason text, OUT advice text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
 BEGIN ATOMIC
     WITH observed AS MATERIALIZED (
         SELECT d.* FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY AS d
     ), idle AS MATERIALIZED (
-        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
-                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        SELECT seconds IS NOT NULL AND bool_and(o.slowdown_percent IS NULL) AS is_idle
         FROM observed o
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
@@ -2126,59 +2351,71 @@ BEGIN ATOMIC
              WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.most_cpu_percent, r.bound,
-           CASE WHEN r.work IS NULL
-                THEN internal_clock_timing_advice(pg_catalog.to_jsonb(r), seconds)
-           END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
-           r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
-           r.most_slowdown_percent, r.statistics, r.reason
-    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
-          UNION ALL
-          SELECT d.setting, d.value, d.in_effect, NULL::text,
-                 sum(d.cpu_percent),
-                 sum(d.cpu_margin_percent),
-                 sum(d.least_cpu_percent),
+    SELECT r.setting, v.verdict, v.max_sample_rate, r.most_slowdown_percent, r.slowdown_percent,
+           r.in_effect, r.value, r.period_s, v.reason,
+           -- With setting, the output of psql then fits 100 columns.
+           internal_clock_lines(v.advice, 66)
+    FROM (SELECT d.setting, d.value, d.in_effect,
+                 sum(d.cpu_percent) AS cpu_percent,
                  CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
-                      THEN sum(d.most_cpu_percent) END,
+                      THEN sum(d.most_cpu_percent) END AS most_cpu_percent,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                      ELSE max(d.bound) END,
-                 sum(d.operations)::bigint,
-                 sum(d.operations_per_s),
-                 NULL::numeric,
-                 NULL::numeric,
-                 max(d.reading_ns),
-                 max(d.period_s),
-                 max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation)
-                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
-                 max(d.reading_margin_ns),
-                 max(d.clock),
-                 sum(d.slowdown_percent),
+                      ELSE max(d.bound) END AS bound,
+                 max(d.period_s) AS period_s,
+                 max(d.period) AS period,
+                 sum(d.slowdown_percent) AS slowdown_percent,
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
-                      THEN sum(d.most_slowdown_percent) END,
-                 string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
-                 min(d.ordinality)
+                      THEN sum(d.most_slowdown_percent) END AS most_slowdown_percent,
+                 string_agg(DISTINCT d.statistics, ', ') AS statistics,
+                 min(d.ordinality) AS ordinality
           FROM works d
-          WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
+          GROUP BY d.setting, d.value, d.in_effect) r,
+         LATERAL internal_clock_verdict(pg_catalog.to_jsonb(r), seconds) v
     ORDER BY r.ordinality;
 END;
-COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
-    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
-    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
-    'whether the setting may be on. reason: why a figure is unknown or a bound';
-REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
+COMMENT ON FUNCTION clock_impact(double precision) IS
+    'estimates by how many percent track_io_timing, track_wal_io_timing and auto_explain lengthen '
+    'this server''s statements, for its work during the given seconds or since the last reset of '
+    'its statistics. A row per setting. verdict: on, off, on_with_sample_rate (up to '
+    'max_sample_rate) or unknown. reason: low, high, calls_guessed, uncertain, idle, short_period, '
+    'no_upper_limit or not_counted. advice: the reason in words';
+REVOKE ALL ON FUNCTION clock_impact(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(double precision) TO pg_monitor;
+
+CREATE FUNCTION clock_impact(
+    INOUT setting text,
+    seconds double precision DEFAULT NULL,
+    OUT work text, OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text, OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT d.setting, d.work, d.cpu_percent, d.cpu_margin_percent, d.least_cpu_percent,
+           d.most_cpu_percent, d.bound, d.operations, d.operations_per_s, d.operation_ns,
+           d.operation_margin_ns, d.reading_ns, d.period_s, d.period, d.readings_per_operation,
+           d.reading_margin_ns, d.clock, d.slowdown_percent, d.most_slowdown_percent,
+           d.statistics, d.reason
+    FROM internal_clock_setting($1) AS chosen,
+         internal_clock_impact(seconds, NULL::double precision) AS d
+    WHERE d.setting = coalesce(chosen, d.setting);
+END;
+COMMENT ON FUNCTION clock_impact(text, double precision) IS
+    'estimates the CPU time of timing each kind of work that a setting (null: each setting) times, '
+    'from which clock_impact() without a setting computes its verdict. bound: accuracy of '
+    'cpu_percent, which is of one CPU. reason: why a figure is unknown or a bound';
+REVOKE ALL ON FUNCTION clock_impact(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(text, double precision) TO pg_monitor;
 
 -- Progress of the plans that are being executed.  While clocktiming.live is on, each process counts
 -- the rows of its plan's nodes, a sampler estimates their times, and the process publishes both
@@ -2243,96 +2480,83 @@ COMMENT ON VIEW clock_running IS
     'and times so far, while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
-    'process that executes the plan: in a parallel plan, the leader. The counters include those '
-    'of its workers';
+    'process that executes the plan, whose workers'' counters are included';
 COMMENT ON COLUMN clock_running.level IS
     'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
     'calls, and so on';
 COMMENT ON COLUMN clock_running.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN; null if the plan has more '
-    'than 256 nodes: it then has a single row, without data of nodes';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null in the single row of a '
+    'plan with more than 256 nodes';
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started, or the state of the node''s latest loop: running, finished (all its rows have '
-    'been returned) or rescanning (ended by a rescan, the next loop has not begun); suspended '
-    'instead of running if the execution is suspended (column suspended_at); null if the node was '
-    'executed only before counting began (column since) and may have ended then';
+    'been returned), rescanning (ended, the next loop has not begun) or suspended; null if the '
+    'node was executed only before counting began and may have ended then';
 COMMENT ON COLUMN clock_running.rows IS
-    'rows that the node has returned since counting began (column since), in all loops and '
-    'processes; null if it was executed only before that time';
+    'rows that the node has returned since counting began, in all loops and processes; null if it '
+    'was executed only before';
 COMMENT ON COLUMN clock_running.estimated_rows IS
-    'planner''s estimate of the rows of all loops that have begun, to compare with rows';
+    'planner''s estimate of the rows of all loops that have begun';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
-    'milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.share_percent IS
-    'self_ms per process, in percent of the sum over all nodes except Gather and Gather Merge; '
-    'null for these two types, because their waits for workers are unknown';
-COMMENT ON COLUMN clock_running.now IS
-    'state of most of the processes that execute the node at present: the event for which they '
-    'wait, or CPU: they use a CPU or wait for one; null if no process executes the node';
-COMMENT ON COLUMN clock_running.waits IS
-    'wait events of the node so far, at most four, with their percentages of self_ms, the longest '
-    'first; null if there is none of 1 percent or more, or if the server times the nodes';
-COMMENT ON COLUMN clock_running.progress_percent IS
-    'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
-    'reason';
-COMMENT ON COLUMN clock_running.remaining_ms IS
-    'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
-COMMENT ON COLUMN clock_running.remaining_low_ms IS
-    'beginning of the range that contains the remaining time in about nine of ten cases, in '
     'milliseconds';
-COMMENT ON COLUMN clock_running.remaining_high_ms IS
-    'end of this range, in milliseconds';
+COMMENT ON COLUMN clock_running.share_percent IS
+    'self_ms per process, in percent of the sum over all nodes; null for Gather and Gather Merge, '
+    'which are not part of the sum';
+COMMENT ON COLUMN clock_running.now IS
+    'event for which most of the processes that execute the node wait, or CPU: they use a CPU or '
+    'wait for one; null if no process executes the node';
+COMMENT ON COLUMN clock_running.waits IS
+    'wait events of the node so far of 1 percent of self_ms or more, at most four, the longest '
+    'first';
+COMMENT ON COLUMN clock_running.progress_percent IS
+    'estimated share of the execution''s time that has passed, in percent';
+COMMENT ON COLUMN clock_running.remaining_ms IS
+    'estimated time until the end of the execution, in milliseconds';
+COMMENT ON COLUMN clock_running.remaining_low_ms IS
+    'beginning of a range that contains the remaining time in about nine of ten cases, in '
+    'milliseconds';
+COMMENT ON COLUMN clock_running.remaining_high_ms IS 'end of this range, in milliseconds';
 COMMENT ON COLUMN clock_running.reason IS
-    'reason why progress_percent and remaining_ms are unknown; null if they are known';
+    'why progress_percent and remaining_ms are unknown: too early, began late, recursive query or '
+    'too many nodes';
 COMMENT ON COLUMN clock_running.elapsed_ms IS
-    'time since started_at, in milliseconds, without the time in which the execution was suspended';
+    'time since started_at, in milliseconds, without that in which the execution was suspended';
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
 COMMENT ON COLUMN clock_running.busiest IS
-    'true for one node of each plan: the running node with the largest share_percent; if there is '
-    'none, the node with the largest share_percent';
+    'true for one node of each plan: that with the largest share_percent, of the running nodes if '
+    'there are any';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
-    'number of calls of the node, in all processes, computed from rows and loops; null if only the '
-    'server counts';
+    'number of calls of the node, in all processes, computed from rows and loops';
 COMMENT ON COLUMN clock_running.total_ms IS
-    'estimated time of the node and its children so far, in all processes, in milliseconds; null '
-    'if it was not timed';
-COMMENT ON COLUMN clock_running.cpu_ms IS
-    'part of self_ms on the CPU, in milliseconds; null if unknown';
-COMMENT ON COLUMN clock_running.wait_ms IS
-    'part of self_ms in wait events, in milliseconds; null if unknown';
+    'estimated time of the node and its children so far, in all processes, in milliseconds';
+COMMENT ON COLUMN clock_running.cpu_ms IS 'part of self_ms on the CPU, in milliseconds';
+COMMENT ON COLUMN clock_running.wait_ms IS 'part of self_ms in wait events, in milliseconds';
 COMMENT ON COLUMN clock_running.cpu_wait_ms IS
     'time for which the node has waited for a CPU so far, in all processes, in milliseconds; not '
-    'part of self_ms; null if unknown';
-COMMENT ON COLUMN clock_running.now_processes IS
-    'number of processes in the state that now shows; null if no process executes the node';
-COMMENT ON COLUMN clock_running.workers IS
-    'number of parallel workers that execute the plan and whose counters are included';
+    'part of self_ms';
+COMMENT ON COLUMN clock_running.now_processes IS 'number of processes in the state that now shows';
+COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan';
 COMMENT ON COLUMN clock_running.wait_event_type IS
-    'type of the event for which the process waits, as in pg_stat_activity; null if it does not '
-    'wait';
+    'type of the event for which the process waits, as in pg_stat_activity';
 COMMENT ON COLUMN clock_running.wait_event IS
-    'event for which the process waits, as in pg_stat_activity; null if it does not wait';
+    'event for which the process waits, as in pg_stat_activity';
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'time when counting began: started_at if the execution was expected to be long, else some time '
-    'after it';
+    'time when counting began: started_at if the execution was expected to be long, else later';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does this every 50 ms, also during a long '
-    'call of a node';
+    'time when the process published the counters, which it does every 50 ms';
 COMMENT ON COLUMN clock_running.suspended_at IS
-    'time when the execution was suspended: it has returned the rows that the client or function '
-    'requested by a cursor, and waits for the next request or for its end; null while it is at '
-    'work';
+    'time when the execution was suspended: it has returned the requested rows of a cursor, and '
+    'waits for the next request; null while it is at work';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS
-    'name of the user with whose rights the plan is executed: after SET ROLE, and in a SECURITY '
-    'DEFINER function, it is not the user of the session';
+    'name of the user with whose rights the plan is executed, which need not be the user of the '
+    'session';
 COMMENT ON COLUMN clock_running.queryid IS
     'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS
@@ -2383,16 +2607,25 @@ CREATE VIEW clock_activity AS
            pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
                AS elapsed,
            r.node, pg_catalog.round(r.share_percent::numeric, 1) AS share_percent,
-           r.progress_percent AS done_percent,
+           CASE WHEN r.is_whole AND NOT p.is_procedure
+                THEN r.progress_percent END AS done_percent,
            CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
-                THEN 'waits for a lock'
-                WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
-                THEN 'unknown in a procedure'
-                WHEN r.remaining_ms IS NOT NULL
+                -- a parallel query that holds the lock is listed several times
+                THEN (SELECT CASE pg_catalog.count(b.blocker)
+                                 WHEN 0 THEN 'waits for a lock'
+                                 ELSE pg_catalog.concat(
+                                     'blocked by ',
+                                     coalesce(nullif(pg_catalog.min(b.blocker), 0)::text,
+                                              'a prepared transaction'),
+                                     CASE WHEN pg_catalog.count(DISTINCT b.blocker) > 1
+                                          THEN ', ...' END) END
+                      FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids(a.pid)) b(blocker))
+                WHEN p.is_procedure THEN 'unknown in a procedure'
+                WHEN r.is_whole AND r.remaining_ms IS NOT NULL
                 THEN internal_clock_ends_in(r.remaining_ms, r.remaining_low_ms,
                                             r.remaining_high_ms)
                 WHEN r.level > 0 THEN 'unknown in a function'
-                WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
+                WHEN r.pid IS NOT NULL THEN r.reason
                 WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
                       WHERE s.name = 'clocktiming.live') = 'off' THEN 'clocktiming.live is off'
                 WHEN pg_catalog.clock_timestamp() - a.query_start
@@ -2405,6 +2638,11 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
+        -- A DO block or a procedure has no plan.  The estimates of the statements that it executes
+        -- are not its own.
+        CROSS JOIN LATERAL (
+            SELECT a.query ~* E'^([[:space:]]|/[*].*[*]/|--[^\n]*\n)*(call|do)[^a-z0-9_]'
+                AS is_procedure) p
         -- Shows the busiest node of the innermost statement.  If this is a Result node, which only
         -- computes an expression, prefers the busiest node of an outer statement.  Shows the
         -- progress of the client's statement.  Of several plans at the same level, prefers one that
@@ -2416,6 +2654,8 @@ CREATE VIEW clock_activity AS
                                                pg_catalog.ltrim(n.node_type), n.relation), '')
                                     || coalesce(j.relations, '')
                                END AS node,
+                          -- false: the plan of the client's statement is not published
+                          pg_catalog.first_value(n.level) OVER outermost = 0 AS is_whole,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
@@ -2468,15 +2708,11 @@ CREATE VIEW clock_activity AS
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
                             n.as_of DESC, n.node_type ~ 'Gather', n.now_processes DESC,
                             n.innermost DESC, n.node) c ON c.pid = a.pid
-        LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
-                          ('the counters began while the query was running',
-                           'counters began too late'),
-                          ('the number of rounds of a recursive query is unknown',
-                           'recursive query'),
-                          ('the plan has more nodes than are shown', 'more than 256 nodes'))
-            AS w (reason, short) ON w.reason = r.reason
     WHERE a.state = 'active' AND a.backend_type = 'client backend'
         AND a.pid <> pg_catalog.pg_backend_pid()
+        -- always true: calls clock_running() for its error or notice, although no other client may
+        -- execute a statement
+        AND (SELECT count(*) FROM running) IS NOT NULL
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
     'running statements of other clients in the cluster: the busiest node, the share that is done, '
@@ -2487,22 +2723,20 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node: the running node with the largest share_percent, and its relation; for a join, '
-    'the first relation of its inner side. In a function, the node of the innermost statement. '
-    'Null if times are not known yet';
-COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began, in percent of the sum over all nodes, as in '
-    'clock_running';
+    'node with the largest share_percent, of the running nodes if there are any, and its '
+    'relation; for a join, the first relation of its inner side. In a function, the node of the '
+    'innermost statement';
+COMMENT ON COLUMN clock_activity.share_percent IS 'the node''s own time, as in clock_running';
 COMMENT ON COLUMN clock_activity.done_percent IS
-    'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
-    'ends_in';
+    'estimated share of the statement''s time that has passed, in percent; always null for a DO '
+    'block, a procedure, or a function that executes statements';
 COMMENT ON COLUMN clock_activity.ends_in IS
-    'estimated time until the end of the statement, and in parentheses a range that contains it in '
-    'about nine of ten cases; or the reason why it is unknown';
+    'estimated time until the end of the statement, and in parentheses a range that contains it '
+    'in about nine of ten cases; or the reason why it is unknown, such as blocked by 4711, a '
+    'process that holds the lock or waits for it earlier';
 COMMENT ON COLUMN clock_activity.now IS
-    'event for which the statement waits at present and the node at work, such as '
-    'IO:DataFileRead in Seq Scan on orders, or CPU in Hash Join if it uses a CPU or waits for one; '
-    'without the node if none is known. In a parallel plan, the state of most processes';
+    'event for which the statement waits at present, or CPU, and the node at work, such as '
+    'IO:DataFileRead in Seq Scan on orders. In a parallel plan, the state of most processes';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
@@ -2556,6 +2790,7 @@ CREATE FUNCTION clock_history(
     OUT warm_ns double precision,
     OUT rate_ppm double precision,
     OUT assumed_rate_ppm double precision,
+    OUT error_bound_ppm double precision,
     OUT backward_steps bigint,
     OUT warps bigint,
     OUT lags bigint,
@@ -2587,14 +2822,16 @@ GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 -- the other call.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
-           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
-           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           assumed_rate_ppm, error_bound_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+           off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+           sync_frequency_ppm,
            kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('hour')
     UNION ALL
     SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
-           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
-           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           assumed_rate_ppm, error_bound_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+           off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+           sync_frequency_ppm,
            kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
@@ -2613,28 +2850,30 @@ COMMENT ON COLUMN clock_history.watched_s IS
 COMMENT ON COLUMN clock_history.source IS
     'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading right after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'mean over the intervals of the minimum cost of a reading right after a sleep, in nanoseconds';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a reading that follows other readings, in nanoseconds: mean of the minima of the '
-    'intervals';
+    'mean over the intervals of the minimum cost of a reading that follows other readings, in '
+    'nanoseconds';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, mean of the medians of the '
+    'intervals, in parts per million; null if the clock is CLOCK_MONOTONIC_RAW itself';
+COMMENT ON COLUMN clock_history.error_bound_ppm IS
+    'largest possible error of times that the clock measured, in parts per million, by the '
+    'counter''s frequency that VMClock states';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_history.gaps IS
-    'number of pauses between readings in which both the clock and the reference clock advanced, '
-    'because the process or the virtual machine was off the CPU';
+    'number of pauses between readings in which the process or the virtual machine was off the CPU';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
-    'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
-    'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, null if there is only one CPU';
 COMMENT ON COLUMN clock_history.sync_offset_us IS
-    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+    'latest offset of the kernel''s clock from its time server, in microseconds';
 COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
-    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
-COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+    'latest frequency correction of the kernel''s clock, in parts per million';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot';
 COMMENT ON COLUMN clock_history.sample IS
     'durations between successive readings, of at most 24 different lengths, as a clock_sample';
 
@@ -2644,7 +2883,8 @@ CREATE FUNCTION clock_events(
     OUT before text,
     OUT after text,
     OUT evidence text,
-    OUT ended_at timestamptz
+    OUT ended_at timestamptz,
+    OUT repetitions bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_events';
@@ -2654,7 +2894,7 @@ REVOKE ALL ON FUNCTION clock_events() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_events() TO pg_monitor;
 
 CREATE VIEW clock_events AS
-    SELECT at, what, before, after, evidence, ended_at
+    SELECT at, what, before, after, evidence, ended_at, repetitions
     FROM clock_events();
 COMMENT ON VIEW clock_events IS
     'changes of the clocks while clocktiming.watch was on, the latest 1000';
@@ -2662,15 +2902,17 @@ REVOKE ALL ON TABLE clock_events FROM PUBLIC;
 GRANT SELECT ON TABLE clock_events TO pg_monitor;
 COMMENT ON COLUMN clock_events.at IS
     'start of the change, or its detection if the kind is kernel clock source, clock source, '
-    'machine, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.what IS
-    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
-    'skew, machine, resume, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.before IS 'value before the change';
+    'machine, synchronisation, stolen time, time of day, migration announced or container';
+COMMENT ON COLUMN clock_events.what IS 'kind of change, such as rate or machine';
+COMMENT ON COLUMN clock_events.before IS
+    'value before the change, or before the first of several changes of the cost';
 COMMENT ON COLUMN clock_events.after IS 'value after the change';
 COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
 COMMENT ON COLUMN clock_events.ended_at IS
     'time when the former value returned or another change followed; null if the change is ongoing';
+COMMENT ON COLUMN clock_events.repetitions IS
+    'number of further changes of this kind until ended_at: after 30 changes within an hour, '
+    'further ones are only counted';
 
 CREATE FUNCTION clock_trust(
     "from" timestamptz,
@@ -2678,7 +2920,8 @@ CREATE FUNCTION clock_trust(
     OUT trusted boolean,
     OUT watched_percent double precision,
     OUT spoilt_by text[],
-    OUT verdict text
+    OUT verdict text,
+    OUT error_bound_ppm double precision
 ) RETURNS record
 LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
@@ -2689,7 +2932,7 @@ BEGIN ATOMIC
           AND CASE
                 -- Events of these kinds make timings wrong as long as they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
-                                'stolen time')
+                                'stolen time', 'migrated', 'restored', 'container')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
                 -- The server has begun to read another clock.  Timings before and after cannot be
                 -- compared, so only a period in which the event starts or ends is affected.  The
@@ -2704,14 +2947,16 @@ BEGIN ATOMIC
                          > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
-        SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
+        SELECT h.at, h.watched_s, h.rate_ppm, h.error_bound_ppm FROM clock_history h
+        WHERE h.per = 'minute'
     ), pieces AS (
-        SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
+        SELECT m.at, m.watched_s, m.rate_ppm, m.error_bound_ppm, 60::double precision AS length_s
+        FROM minutes m
         UNION ALL
         -- Adds the hours that end before the oldest minute of the history.  If the period does not
         -- begin before that minute, the condition on "from" is false, and clock_history('hour') is
         -- not called.
-        SELECT h.at, h.watched_s, 3600
+        SELECT h.at, h.watched_s, h.rate_ppm, h.error_bound_ppm, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
@@ -2732,7 +2977,11 @@ BEGIN ATOMIC
                                     * 100::double precision
                                     / (extract(epoch FROM "to")
                                        - extract(epoch FROM "from"))::double precision)
-               END AS percent
+               END AS percent,
+               CASE WHEN bool_and(p.error_bound_ppm IS NOT NULL) THEN max(p.error_bound_ppm) END
+               AS error_bound_ppm,
+               -- The rate is null if the reference clock is the watched clock.
+               coalesce(bool_and(p.rate_ppm IS NOT NULL), true) AS has_reference
         FROM pieces p,
              LATERAL (SELECT (extract(epoch FROM
                                       least("to", p.at + p.length_s * interval '1 second'))
@@ -2741,15 +2990,20 @@ BEGIN ATOMIC
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
     SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
-                WHEN w.percent >= 90::double precision THEN true END,
+                WHEN w.percent >= 90::double precision AND w.has_reference THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
            CASE WHEN pg_catalog.cardinality(s.by) > 0
                 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
-                WHEN w.percent >= 90::double precision THEN 'to be believed'
+                WHEN w.percent >= 90::double precision AND w.has_reference THEN 'to be believed'
+                WHEN w.percent >= 90::double precision
+                THEN 'not known: the reference clock is the watched clock'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
                 ELSE 'not known: the clock was watched for '
-                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END,
+           CASE WHEN pg_catalog.cardinality(s.by) = 0 AND w.percent >= 90::double precision
+                  AND w.has_reference
+                THEN w.error_bound_ppm END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
@@ -2984,7 +3238,8 @@ totals AS (
         (6, 'warps: jumps ahead', h.warps::text),
         (7, 'lags: falls behind the reference', h.lags::text),
         (8, 'CPU time stolen by the hypervisor, maximum, %', h.stolen::text),
-        (9, 'CPU used by other processes, maximum, %', h.off_cpu::text),
+        (9, 'lost to other processes or a CPU limit during observations, maximum, %',
+         h.off_cpu::text),
         (10, 'bound of the synchronisation error, maximum, &#181;s', h.sync_error::text))
         v(no, label, value)
 ), figures AS (
@@ -3697,11 +3952,9 @@ GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
 -- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN clock_plan_stats.queryid IS
-    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
-    'identifiers';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN clock_node_stats.queryid IS
-    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
-    'identifiers';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN clock_plan_stats.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_stats.planid IS
@@ -3763,38 +4016,26 @@ COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS
     'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
     'null if the server times by another clock';
 COMMENT ON COLUMN clock_history.stolen_percent IS
-    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
-    'if unknown';
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent';
 COMMENT ON COLUMN clock_fleet.stolen_percent IS
-    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
-    'if unknown';
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent';
 COMMENT ON COLUMN clock_history.off_cpu_percent IS
-    'while the background worker observed the clock: share of the time in which other processes '
-    'had the CPU, in percent';
+    'share of the time of observations in which other processes had the CPU, in percent';
 COMMENT ON COLUMN clock_fleet.off_cpu_percent IS
-    'while the background worker observed the clock: share of the time in which other processes '
-    'had the CPU, in percent';
+    'share of the time of observations in which other processes had the CPU, in percent';
 COMMENT ON COLUMN clock_history.synchronised IS
-    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
-    'if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period';
 COMMENT ON COLUMN clock_fleet.synchronised IS
-    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
-    'if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period';
 COMMENT ON COLUMN clock_history.sync_error_us IS
-    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
-    'if unknown';
+    'largest error bound that the kernel states for its clock, in microseconds';
 COMMENT ON COLUMN clock_fleet.sync_error_us IS
-    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
-    'if unknown';
-COMMENT ON COLUMN clock_history.kernel_clock_source IS
-    'clock source of the kernel; null if unknown';
-COMMENT ON COLUMN clock_fleet.kernel_clock_source IS
-    'clock source of the kernel; null if unknown';
-COMMENT ON COLUMN clock_history.hypervisor IS
-    'name of the hypervisor, or none; null if unknown';
-COMMENT ON COLUMN clock_fleet.hypervisor IS
-    'name of the hypervisor, or none; null if unknown';
-COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if unknown';
-COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if unknown';
-COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if unknown';
-COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if unknown';
+    'largest error bound that the kernel states for its clock, in microseconds';
+COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source of the kernel';
+COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source of the kernel';
+COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none';
+COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none';
+COMMENT ON COLUMN clock_history.processor IS 'name of the processor';
+COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor';
+COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online';
+COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online';

@@ -6,20 +6,22 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
 
+#include "clock/measure/migration.h"
 #include "clock/watch/watch_worker.h"
 #include "compat.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/live/live_attach.h"
 #include "plan/live/live_history.h"
 #include "plan/live/live_memory.h"
+#include "plan/sampler/long_executions.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/sampler/plan_sampler_worker.h"
 #include "plan/stats/plan_draw.h"
 #include "plan/stats/shared_gaps.h"
 #include "plan/stats/store_memory.h"
 #include "server/progress.h"
+#include "server/settings.h"
 
 /* PostgreSQL 18 added pg_get_loaded_modules(), which returns the name and version. */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -39,6 +41,7 @@ request_shmem(void)
 	if (previous_shmem_request != NULL)
 		previous_shmem_request();
 	RequestAddinShmemSpace(plan_sampler_shmem_size());
+	RequestAddinShmemSpace(long_executions_shmem_size());
 	RequestAddinShmemSpace(shared_gaps_shmem_size());
 	store_shmem_request();
 	live_shmem_request();
@@ -53,6 +56,7 @@ start_shmem(void)
 	if (previous_shmem_startup != NULL)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	long_executions_shmem_init();
 	shared_gaps_shmem_init();
 	plan_draw_start();
 	live_shmem_init();
@@ -66,10 +70,11 @@ start_shmem(void)
 		watch_shmem_init();
 }
 
-/* Registers the worker that watches the clock, and the shared memory hooks, at server start. */
+/* At server start, reads VMClock, and registers the watch worker and the hooks of shared memory. */
 static void
 init_preloaded(void)
 {
+	migration_remember_start();
 	watch_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
@@ -77,19 +82,16 @@ init_preloaded(void)
 	shmem_startup_hook = start_shmem;
 }
 
+/*
+ * Defines the settings.  Shared memory and the watch worker are available only if the library is
+ * loaded at server start.
+ */
 void
 _PG_init(void)
 {
 	pg_bindtextdomain(TEXTDOMAIN);
 
-	DefineCustomIntVariable("clocktiming.progress_interval",
-							gettext_noop("Time between two progress reports of a long run."),
-							gettext_noop("0 turns progress reports off."),
-							&progress_interval_ms,
-							15000, 0, PG_INT32_MAX,
-							PGC_USERSET,
-							GUC_UNIT_MS,
-							NULL, NULL, NULL);
+	setting_define_int(SETTING_PROGRESS_INTERVAL, &progress_interval_ms, NULL);
 	executor_hooks_init();
 	plan_sampler_define_settings();
 	plan_draw_init();

@@ -1,4 +1,4 @@
-/* Hides differences between PostgreSQL 15 and 19, and sets the text domain of messages. */
+/* Hides differences between PostgreSQL 15 and 20, and sets the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
@@ -54,6 +54,15 @@
 #endif
 #ifndef INSTR_TIME_SET_CURRENT_FAST
 #define INSTR_TIME_SET_CURRENT_FAST(t) INSTR_TIME_SET_CURRENT(t)
+#endif
+
+/*
+ * Patches that are proposed for PostgreSQL 20 collect buffer and WAL usage in a stack of
+ * Instrumentations (InstrPushStack), instead of in pgBufferUsage.  They are not committed, so
+ * -DSERVER_HAS_INSTR_STACK=0 compiles for a PostgreSQL 20 without them.
+ */
+#ifndef SERVER_HAS_INSTR_STACK
+#define SERVER_HAS_INSTR_STACK (PG_VERSION_NUM >= 200000)
 #endif
 
 static inline uint64

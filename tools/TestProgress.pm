@@ -8,19 +8,35 @@ use strict;
 use warnings;
 use base 'TAP::Formatter::File::Session';
 
+# Whether a test file has failed. One that calls BAIL_OUT ends all tests at once: its parser has no end, and knows no problem.
+sub failed
+{
+	my ($parser) = @_;
+
+	return $parser->has_problems || !defined $parser->end_time;
+}
+
 # Shows the diagnostics of a test file only if it has failed.
 sub close_test
 {
 	my ($self) = @_;
 
-	delete $self->{results} if !$self->parser->has_problems;
+	delete $self->{results} if !failed($self->parser);
 	return $self->SUPER::close_test;
+}
+
+sub _make_ok_line
+{
+	my ($self, @suffix) = @_;
+
+	return defined $self->parser->end_time ? $self->SUPER::_make_ok_line(@suffix) : "BAIL_OUT: no further test is run\n";
 }
 
 sub time_report
 {
 	my ($self, $formatter, $parser) = @_;
 
+	return '' if !defined $parser->end_time;
 	return sprintf(', %.0f s', $parser->end_time - $parser->start_time);
 }
 
@@ -69,7 +85,7 @@ sub summary
 		my %left_out = map { $_ => 1 } $p->skipped, $p->todo;
 		my $bad = $p->failed;
 
-		$bad ||= 1 if $p->has_problems || (!$p->tests_run && !$p->skip_all);
+		$bad ||= 1 if TestProgress::Session::failed($p) || (!$p->tests_run && !$p->skip_all);
 		$passed += grep { !$left_out{$_} } $p->passed;
 		$failed += $bad;
 		$skipped += keys(%left_out) + ($p->skip_all ? 1 : 0);

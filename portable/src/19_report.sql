@@ -1,6 +1,9 @@
 --
 -- Text of clock_report().  The C extension includes this file.
 --
+-- A busy machine has thousands of different durations below the cutoff.  The list ends after 40
+-- of them, unless the cutoff is 100 %, and its title says how many percent they are.
+--
 
 CREATE FUNCTION @extschema@.internal_clock_report_block(
     title text, sample jsonb, cutoff double precision) RETURNS text
@@ -21,9 +24,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
         SELECT 2, ns, n FROM run
     ), counted AS (
         SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running,
+               row_number() OVER (PARTITION BY part ORDER BY ns) AS nth,
                greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
+    ), list AS (
+        SELECT least(cutoff, min(trunc(c.running * 100 / c.total, 4)::double precision)
+                             FILTER (WHERE c.nth = 40 AND cutoff < 100)) AS percent
+        FROM counted AS c WHERE c.part = 2
     ), lines AS (
         -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
@@ -32,6 +40,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
         FROM counted,
              LATERAL (SELECT part = 1 OR running = n
                              OR ((running - n) * 100 / total)::double precision < cutoff
+                                AND (nth <= 40 OR cutoff >= 100)
                              AS shown) AS s
         WHERE s.shown OR ns = largest
     )
@@ -44,7 +53,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
         format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
         '',
-        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('Observed timing durations up to %s%%:',
+               to_char((SELECT l.percent FROM list AS l), 'FM990.0000')),
         format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;

@@ -2,7 +2,9 @@
 -- and printing, with the duration of plain executions of the same query.
 
 -- The measured statements are executed by functions, so auto_explain affects them only if
--- log_nested_statements is on.
+-- log_nested_statements is on.  pg_qualstats chooses statements of the client at random, and then
+-- counts the rows of all statements within.  So the caller switches it off meanwhile, which needs
+-- no privilege.
 CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -16,10 +18,14 @@ BEGIN
             DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
             HINT = 'If you have the privilege: SET auto_explain.log_nested_statements = off.';
     END IF;
+    IF current_setting('pg_qualstats.enabled', true) = 'on' THEN
+        PERFORM set_config('pg_qualstats.enabled', 'off', true);
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
-    'internal: raises an error if auto_explain counts or times executions';
+    'internal: raises an error if auto_explain counts or times executions, and switches '
+    'pg_qualstats off until the end of the transaction';
 
 -- If clock_timestamp() advances in steps of more than a microsecond (internal_clock_step), EXPLAIN,
 -- which reads another clock, measures the plain execution: it is part of this function.
@@ -121,6 +127,7 @@ DECLARE
     explained json;
     round_s double precision;
     round_started timestamptz;
+    qualstats constant text := current_setting('pg_qualstats.enabled', true);
 BEGIN
     PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
@@ -170,6 +177,9 @@ BEGIN
     END LOOP;
     IF workload = 'table' THEN
         DROP TABLE pg_temp.clock_overhead_rows;
+    END IF;
+    IF qualstats = 'on' THEN
+        PERFORM set_config('pg_qualstats.enabled', qualstats, true);
     END IF;
 
     repetitions := cardinality(plain);
@@ -221,15 +231,15 @@ COMMENT ON FUNCTION @extschema@.internal_clock_overhead(
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series',
     IN duration double precision DEFAULT 3,
-    INOUT repetitions bigint DEFAULT NULL,
-    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
-    INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
-    INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
-    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_ns numeric DEFAULT NULL,
-    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT counting_ns numeric DEFAULT NULL, INOUT timing_ns numeric DEFAULT NULL,
+    INOUT overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_ns numeric DEFAULT NULL,
     INOUT slowdown_percent numeric DEFAULT NULL,
     INOUT clock text DEFAULT NULL,
+    INOUT counting_margin_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
+    INOUT overhead_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_margin_ns numeric DEFAULT NULL,
+    INOUT repetitions bigint DEFAULT NULL,
+    INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
@@ -308,7 +318,7 @@ CREATE FUNCTION @extschema@.internal_clock_query(
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
     OUT node_calls bigint,
     OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean)
+    OUT parallel boolean, OUT jit boolean, OUT reason text)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -473,6 +483,8 @@ BEGIN
                 overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
                 overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;
             END IF;
+            reason := CASE WHEN runs = 0 THEN 'not_executed'
+                           WHEN m > 0 AND overhead_margin_ms IS NULL THEN 'few_rounds' END;
             RETURN NEXT;
         END LOOP;
         IF cardinality(plain) = 0 THEN
@@ -499,7 +511,7 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
     OUT node_calls bigint,
     OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean)
+    OUT parallel boolean, OUT jit boolean, OUT reason text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
@@ -509,4 +521,5 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(
     text, double precision, boolean, text[], text[]) IS
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
-    'row per level, with times and the typical (median) overhead in milliseconds';
+    'row per level, with times and the typical (median) overhead in milliseconds. reason: why a '
+    'figure is null, not_executed or few_rounds';

@@ -116,12 +116,16 @@ DECLARE
     lines text[];
     explained json;
     had_id boolean := pg_current_xact_id_if_assigned() IS NOT NULL;
+    writes_hint constant text :=
+        'allow_writes => true executes the statement and rolls each execution back. '
+        'Changes of sequences and effects outside of the database are not rolled back.';
+    was_read_only constant boolean := current_setting('transaction_read_only')::boolean;
     has_id boolean;
     message text;
     state text;
 BEGIN
-    PERFORM @extschema@.internal_clock_alone();
     BEGIN
+        PERFORM @extschema@.internal_clock_alone();
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
         END IF;
@@ -162,10 +166,17 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'CT000';
     EXCEPTION
         WHEN SQLSTATE 'CT000' THEN NULL;
-        WHEN invalid_cursor_definition OR undefined_parameter THEN
+        WHEN invalid_cursor_definition OR undefined_parameter OR read_only_sql_transaction THEN
             GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE;
     END;
-    IF state = '42P02' THEN
+    IF state = '25006' AND pg_is_in_recovery() THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state,
+            HINT = 'This server is a standby. Execute the statement on the primary server.';
+    ELSIF state = '25006' AND (allow_writes OR was_read_only) THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state;
+    ELSIF state = '25006' THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = state, HINT = writes_hint;
+    ELSIF state = '42P02' THEN
         RAISE EXCEPTION '%', message
             USING ERRCODE = state,
             HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
@@ -174,13 +185,11 @@ BEGIN
             USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF message IS NOT NULL THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data'
-            USING ERRCODE = '0A000', DETAIL = message,
-            HINT = 'allow_writes => true executes the statement and rolls each execution back. '
-                   'Changes of sequences and effects outside of the database are not rolled '
-                   'back.';
+            USING ERRCODE = '0A000', DETAIL = message, HINT = writes_hint;
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
-            DETAIL = 'A function in the query has written data or requested a transaction ID.';
+            DETAIL = 'A function in the query has written data or requested a transaction ID.',
+            HINT = writes_hint;
     END IF;
     ms := coalesce((explained -> 0 ->> 'Execution Time')::double precision,
                    extract(epoch FROM stopped - started) * 1000);

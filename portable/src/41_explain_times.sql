@@ -68,6 +68,8 @@ DECLARE
     cte text;
     candidates integer[];
     candidate integer;
+    levels integer[];
+    top_down integer[];
     margin double precision;
     self_margin double precision;
     nodes jsonb := '[]';
@@ -214,14 +216,19 @@ BEGIN
     -- children_cost[i] those of its children only
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
+    levels := array_fill(0, ARRAY[n]);
     FOR i IN 2..n LOOP
         k := parent[i];
         children_cost[k] := children_cost[k] + calls[i] / processes[i];
         WHILE k IS NOT NULL LOOP
             below[k] := below[k] + calls[i] / processes[i];
+            levels[i] := levels[i] + 1;
             k := parent[k];
         END LOOP;
     END LOOP;
+    -- all nodes, each after its parent, which may have a higher number: the first scan of a CTE
+    top_down := ARRAY(SELECT l.i FROM unnest(levels) WITH ORDINALITY AS l (level, i)
+                      ORDER BY l.level, l.i);
 
     -- Durations of ExecutorRun without timing. "plain_ms" is the median. "undisturbed" is the mean
     -- of the fastest third, like the means of the timed runs, with which it is compared.
@@ -298,41 +305,43 @@ BEGIN
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
-        IF children[i] > 0 AND type[i] NOT LIKE 'Gather%' THEN
-            x := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
-            y := children_variance[i] + x ^ 2;
-            z := greatest(variance[i], 1e-12);
-            IF rounding[i] > 0.05 * total[i] THEN
-                total[i] := (total[i] / z + (children[i] + x) / y) / (1 / z + 1 / y);
-                variance[i] := 1 / (1 / z + 1 / y);
+        k := top_down[i];
+        IF children[k] > 0 AND type[k] NOT LIKE 'Gather%' THEN
+            x := self_prior_ms * (calls[k] / processes[k] + children_cost[k]);
+            y := children_variance[k] + x ^ 2;
+            z := greatest(variance[k], 1e-12);
+            IF rounding[k] > 0.05 * total[k] THEN
+                total[k] := (total[k] / z + (children[k] + x) / y) / (1 / z + 1 / y);
+                variance[k] := 1 / (1 / z + 1 / y);
             END IF;
         END IF;
-        IF parent[i] < i AND type[parent[i]] NOT LIKE 'Gather%' THEN
-            children[parent[i]] := children[parent[i]] + total[i];
-            children_variance[parent[i]] := children_variance[parent[i]] + variance[i];
+        IF parent[k] IS NOT NULL AND type[parent[k]] NOT LIKE 'Gather%' THEN
+            children[parent[k]] := children[parent[k]] + total[k];
+            children_variance[parent[k]] := children_variance[parent[k]] + variance[k];
         END IF;
     END LOOP;
     total[1] := plain_ms;
     FOR i IN 1..n LOOP
-        CONTINUE WHEN children[i] = 0;
-        y := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
-        z := total[i] - children[i] - y;
-        FOR j IN i + 1..n LOOP
-            IF parent[j] = i AND type[i] NOT LIKE 'Gather%' THEN
+        k := top_down[i];
+        CONTINUE WHEN children[k] = 0;
+        y := self_prior_ms * (calls[k] / processes[k] + children_cost[k]);
+        z := total[k] - children[k] - y;
+        FOR j IN 1..n LOOP
+            IF parent[j] = k AND type[k] NOT LIKE 'Gather%' THEN
                 IF rounding[j] > 0.02 * total[j] THEN
-                    x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
+                    x := total[j] + z * variance[j] / nullif(children_variance[k] + y ^ 2, 0);
                     total[j] := greatest(least(x, total[j] + rounding[j] / 2),
                                          total[j] - rounding[j] / 2, 0);
                     rounding_variance[j] := rounding_variance[j]
-                        * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
+                        * greatest(1 - variance[j] / nullif(children_variance[k] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
-        SELECT sum(total[j]) INTO x FROM generate_series(i + 1, n) AS j WHERE parent[j] = i;
-        IF x > total[i] AND type[i] NOT LIKE 'Gather%' THEN
-            FOR j IN i + 1..n LOOP
-                IF parent[j] = i THEN
-                    total[j] := total[j] * total[i] / x;
+        SELECT sum(total[j]) INTO x FROM generate_series(1, n) AS j WHERE parent[j] = k;
+        IF x > total[k] AND type[k] NOT LIKE 'Gather%' THEN
+            FOR j IN 1..n LOOP
+                IF parent[j] = k THEN
+                    total[j] := total[j] * total[k] / x;
                 END IF;
             END LOOP;
         END IF;
@@ -511,6 +520,7 @@ DECLARE
     began CONSTANT timestamptz := clock_timestamp();
     step_us CONSTANT double precision := @extschema@.internal_clock_step();
     executed_s double precision;
+    throttled_s double precision := @extschema@.internal_clock_throttled_s();
     share_s double precision;
     measured jsonb;
     result jsonb;
@@ -530,6 +540,7 @@ BEGIN
         @extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     executed_s := extract(epoch FROM clock_timestamp() - began);
+    throttled_s := @extschema@.internal_clock_throttled_s() - throttled_s;
     -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
     -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
     -- two estimates are weighted by their inverse variances. On a busy machine the measured
@@ -564,7 +575,12 @@ BEGIN
         SELECT max((x ->> 'processes')::integer) INTO processes
         FROM jsonb_array_elements(result -> 'nodes') AS x;
         result := result || jsonb_build_object('waits', @extschema@.internal_clock_waits(
-            processes, (result ->> 'plain_ms')::float8, least(0.3, greatest(0.1, executed_s))));
+                processes, (result ->> 'plain_ms')::float8, least(0.3, greatest(0.1, executed_s)))
+            || CASE WHEN throttled_s >= 0.1 * executed_s
+                    THEN format(E',\n  in %s s of executions, the CPU limit of the container '
+                                'stopped its processes for %s s', round(executed_s::numeric, 1),
+                                round(throttled_s::numeric, 1))
+                    ELSE '' END);
     END IF;
     RETURN result;
 END

@@ -192,6 +192,8 @@ DECLARE
     -- Time that sampling adds to a statement, in ns.  It is up to twice as long for 30 plan nodes
     -- (doc/benchmarks.md, "Cost of sampling per statement").
     sampled_statement_ns CONSTANT double precision := 1e5;
+    -- Expected number of calls up to which all calls of a statement are timed (FEW_CALLS).
+    few_calls CONSTANT int := 800;
     -- Whether clocktiming.sampled_timing replaces timers in this session.  NULL if the C library is
     -- not loaded: then clocktiming.show_margins does not exist.  pg_settings is not read, because
     -- that can write temporary files.
@@ -233,6 +235,9 @@ DECLARE
     most_ns double precision;
     op_ns double precision;
     op_margin_ns double precision;
+    -- calls of plan nodes per second: the estimate, and the upper limit
+    calls_per_s double precision;
+    most_calls_per_s double precision;
     cost_percent double precision;
     most_percent double precision;
 BEGIN
@@ -347,9 +352,9 @@ BEGIN
             least_rate := 0 * rate;
             share := sample_rate;
             bound := 'estimate';
-            reason := 'a statement is assumed to cost 0.1 ms, and at most 0.2 ms: some cost less, '
-                      'those with more than 30 plan nodes more; only statements that '
-                      'pg_stat_statements has kept are counted';
+            reason := 'statements of few calls are timed call by call; others are assumed to '
+                      'cost 0.1 ms, and at most 0.2 ms, those with more than 30 plan nodes more; '
+                      'only statements that pg_stat_statements has kept are counted';
             not_nested := current_setting('auto_explain.log_nested_statements', true) = 'on'
                 AND current_setting('pg_stat_statements.track', true) <> 'all';
             IF not_nested THEN
@@ -409,13 +414,17 @@ BEGIN
                 || coalesce('; timing a call is assumed to cost two readings, because '
                             || cost.problem, '') || not_written;
         ELSIF work = 'statements' THEN
-            -- If at most 800 calls are expected (FEW_CALLS), all of them are timed.  With a slow
-            -- clock, that costs more than sampling.
+            -- Statements of few_calls or less cost their calls, others the time of sampling.  The
+            -- estimate assumes that all statements have the mean number of calls.  A statement
+            -- costs at most the time of sampling times its calls / few_calls, and at most the time
+            -- of sampling.  So does the mean, whatever the distribution: that is the limit.
             readings_per_operation := NULL;
-            least_ns := 800 * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
-            op_ns := greatest(sampled_statement_ns, least_ns);
+            least_ns := few_calls * coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_ns := least(greatest(sampled_statement_ns, least_ns),
+                           least_ns * calls_per_s / nullif(rate, 0) / few_calls);
             op_margin_ns := 0;
             most_ns := greatest(2 * sampled_statement_ns, least_ns);
+            most_ns := least(most_ns, most_ns * most_calls_per_s / nullif(rate, 0) / few_calls);
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
@@ -454,6 +463,11 @@ BEGIN
         IF work = 'calls of plan nodes' THEN
             most_ns := op_ns * CASE WHEN setting = 'auto_explain.log_analyze' THEN costliest_timing
                                     ELSE costliest_counting END;
+            calls_per_s := rate;
+            most_calls_per_s := CASE
+                WHEN most_calls_per_ms IS NOT NULL THEN 1000 * active_sessions * most_calls_per_ms
+                WHEN bound = 'estimate' AND rate >= 1e6 * active_sessions
+                THEN most_calls_per_row * rate END;
             IF most_calls_per_ms IS NOT NULL THEN
                 -- assumes the counted calls per ms for all active time
                 most_cpu_percent := round((1000 * active_sessions * most_calls_per_ms * most_ns
@@ -526,72 +540,104 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
-    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'internal: returns the kinds of work of clock_impact() for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
--- Returns the column "advice" of clock_impact().  "work" is a row of its other columns, by name,
--- and "seconds" its argument.
-CREATE FUNCTION @extschema@.internal_clock_timing_advice(
-    work jsonb, seconds double precision) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_setting(setting text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+    IF setting <> ALL ('{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,'
+                       'auto_explain.log_timing = off,clocktiming.sampled_timing}'::text[]) THEN
+        RAISE EXCEPTION 'unknown setting "%"', setting
+            USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'SELECT setting FROM clock_impact() lists the settings.';
+    END IF;
+    RETURN setting;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_setting(text) IS
+    'internal: returns a setting''s name, or raises an error if clock_impact() does not know it';
+
+-- Returns the columns of clock_impact() by which a setting may be on or not.  "work" has its other
+-- columns by name, and the sums of those of its kinds of work.  "seconds" is its argument.
+CREATE FUNCTION @extschema@.internal_clock_verdict(
+    work jsonb, seconds double precision,
+    OUT verdict text, OUT max_sample_rate numeric, OUT reason text, OUT advice text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     by_auto_explain CONSTANT boolean := work ->> 'setting' ~ '^(auto_explain|clocktiming)';
     bound CONSTANT text := work ->> 'bound';
     -- before PostgreSQL 14, the slowdown by auto_explain is unknown
-    percent CONSTANT numeric := coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent');
-    most_percent CONSTANT numeric :=
-        coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent');
-    -- Whether the true cost may be below 1 %, or else 1 % or more.  Used if the upper limit is not
-    -- below 1 %.
-    uncertain CONSTANT boolean := percent < 1
-        OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false);
+    has_slowdown CONSTANT boolean := current_setting('server_version_num')::int >= 140000;
+    percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'slowdown_percent'
+        ELSE coalesce(work ->> 'slowdown_percent', work ->> 'cpu_percent') END;
+    most_percent CONSTANT numeric := CASE WHEN has_slowdown THEN work ->> 'most_slowdown_percent'
+        ELSE coalesce(work ->> 'most_slowdown_percent', work ->> 'most_cpu_percent') END;
     -- period of the statistics, or null if the work was observed
     statistics_s CONSTANT numeric := CASE WHEN work ->> 'period' <> 'observed'
                                           THEN coalesce(work ->> 'period_s', '0') END;
     is_idle CONSTANT boolean := seconds IS NOT NULL AND statistics_s IS NOT NULL;
-    -- statistics of less than an hour may miss the usual work
-    basis CONSTANT text := CASE WHEN is_idle OR statistics_s < 3600 THEN
-        CASE WHEN statistics_s < 60 THEN round(statistics_s) || ' s'
-             WHEN statistics_s < 5400 THEN round(statistics_s / 60) || ' min'
-             ELSE round(statistics_s / 3600) || ' h' END END;
-    may_be_on CONSTANT text := 'yes'
-        || coalesce(CASE WHEN is_idle THEN ' (idle now, based on ' || basis || ')'
-                         ELSE ' (based on ' || basis || '; try clock_impact(60))' END, '');
+    counted CONSTANT boolean := coalesce(work ->> 'statistics' ~ 'clock_node_stats', false);
+    -- false in the portable edition, unless the C library is also loaded
+    can_count CONSTANT boolean := current_setting('clocktiming.track', true) IS NOT NULL;
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     most_rate numeric;
 BEGIN
-    IF most_percent < 1 THEN
-        RETURN may_be_on;
-    ELSIF by_auto_explain AND most_percent IS NOT NULL THEN
-        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
-        most_rate := sample_rate / most_percent;
-        RETURN format('only if sample_rate <= %s (now %s%s)',
-                      trim_scale(trunc(most_rate, ceil(-log(most_rate))::int)),
-                      trim_scale(sample_rate),
-                      CASE WHEN work ->> 'statistics' ~ 'clock_node_stats'
-                           THEN ', based on ' || basis
-                           WHEN basis IS NOT NULL THEN '; calls guessed from ' || basis
-                           WHEN current_setting('clocktiming.track', true) = 'off'
-                           THEN '; try clocktiming.track'
-                           ELSE '; calls guessed' END);
-    ELSIF percent IS NULL
-          OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL THEN
-        RETURN 'unknown, see reason';
-    ELSIF by_auto_explain AND most_percent IS NULL THEN
+    verdict := 'unknown';
+    reason := CASE
+        WHEN work ->> 'cpu_percent' IS NULL AND most_percent IS NULL THEN 'not_counted'
+        WHEN percent IS NULL AND most_percent IS NULL THEN 'idle'
+        WHEN statistics_s < 60 AND is_idle THEN 'idle'
+        WHEN statistics_s < 60 THEN 'short_period'
+        WHEN most_percent < 1 THEN 'low'
+        WHEN by_auto_explain AND most_percent IS NOT NULL
+        THEN CASE WHEN counted THEN 'high' ELSE 'calls_guessed' END
+        WHEN percent IS NULL
+             OR work ->> 'setting' = 'clocktiming.sampled_timing' AND most_percent IS NULL
+        THEN 'not_counted'
         -- without an upper limit, the estimate may be too low by a factor of thousands
-        RETURN CASE WHEN current_setting('clocktiming.track', true) = 'off'
-                    THEN 'unknown; try clocktiming.track, or clock_query_overhead(...)'
-                    ELSE 'unknown; try clock_query_overhead(''a usual statement'')' END;
-    ELSIF uncertain AND is_idle THEN
-        RETURN 'unknown: idle server; repeat under load';
-    ELSIF uncertain AND statistics_s IS NOT NULL THEN
-        RETURN 'measure clock_impact(60)';
-    ELSIF uncertain THEN
-        RETURN 'only while needed (uncertain)';
+        WHEN by_auto_explain THEN 'no_upper_limit'
+        -- whether the true cost may be below 1 %, or else 1 % or more
+        WHEN percent < 1 OR coalesce(bound = 'at most' OR bound = 'estimate' AND percent < 3, false)
+        THEN CASE WHEN is_idle THEN 'idle' ELSE 'uncertain' END
+        ELSE 'high' END;
+    IF reason = 'low' THEN
+        verdict := 'on';
+    ELSIF by_auto_explain AND reason IN ('high', 'calls_guessed') THEN
+        -- sample_rate at which the upper limit is 1 %, rounded down to one significant digit
+        verdict := 'on_with_sample_rate';
+        most_rate := sample_rate / most_percent;
+        max_sample_rate := trim_scale(trunc(most_rate, ceil(-log(most_rate))::int));
+    ELSIF reason = 'high' THEN
+        verdict := 'off';
     END IF;
-    RETURN 'only while needed';
+    advice := CASE reason
+        WHEN 'low' THEN 'May be on: costs less than 1 %.'
+        WHEN 'high' THEN
+            CASE verdict WHEN 'off' THEN 'Costs 1 % or more. Switch it on only while you need it.'
+                ELSE format('May be on with auto_explain.sample_rate %s or less (it is %s).',
+                            max_sample_rate, trim_scale(sample_rate)) END
+        WHEN 'calls_guessed' THEN
+            format('May be on with auto_explain.sample_rate %s or less (it is %s). Calls of nodes '
+                   'are guessed%s.', max_sample_rate, trim_scale(sample_rate),
+                   CASE WHEN can_count THEN '; clocktiming.track counts them' ELSE '' END)
+        WHEN 'uncertain' THEN
+            'May cost less than 1 %, or more. '
+            || CASE WHEN seconds IS NULL THEN 'Execute `clock_impact(60)` in the busiest hour.'
+                    ELSE 'Switch it on only while you need it.' END
+        WHEN 'idle' THEN 'The server is idle. Execute `clock_impact(60)` under load.'
+        WHEN 'short_period' THEN
+            'The statistics cover less than a minute. Execute `clock_impact(60)` under load.'
+        WHEN 'no_upper_limit' THEN
+            format('The number of calls is unknown. %s clock_query_overhead() with a usual '
+                   'statement.',
+                   CASE WHEN can_count THEN 'Count them by clocktiming.track, or execute'
+                        ELSE 'Execute' END)
+        ELSE 'The server does not count the operations. The reason: '
+             '`SELECT setting, reason FROM clock_impact(setting => NULL)`' END;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_timing_advice(jsonb, double precision) IS
-    'internal: returns clock_impact()''s advice for a row without it';
+COMMENT ON FUNCTION @extschema@.internal_clock_verdict(jsonb, double precision) IS
+    'internal: returns verdict, max_sample_rate, reason and advice of clock_impact() for a row '
+    'with its figures; statements in the advice are enclosed in backquotes';

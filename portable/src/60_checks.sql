@@ -87,15 +87,60 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
     'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
     'their period if it is regular, and the factor by which the processor became slower';
 
+-- Like system_throttled_ns() of the C extension: reads the control groups of this process, and the
+-- first cpu.stat that exists for one of them.  Version 1 counts ns, version 2 us.
+CREATE FUNCTION @extschema@.internal_clock_throttled_s() RETURNS double precision
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    file text;
+    figure text[];
+BEGIN
+    FOR file IN
+        -- A line is "number:controllers:path".  Version 2 has no controllers.  Within a container,
+        -- the process's group may be mounted as the root.
+        SELECT m.mount || CASE WHEN m.below THEN g.path ELSE '' END || '/cpu.stat'
+        FROM (SELECT n, ',' || split_part(line, ':', 2) || ',' AS controllers,
+                     regexp_replace(line, '^[^:]*:[^:]*:', '') AS path
+              FROM unnest(string_to_array(pg_read_file('/proc/self/cgroup', 0, 65536, true),
+                                          chr(10))) WITH ORDINALITY AS l(line, n)
+              UNION ALL VALUES (NULL::bigint, 'none', NULL)) AS g
+            JOIN (VALUES (1, ',,', '/sys/fs/cgroup', true),
+                         (2, ',,', '/sys/fs/cgroup/unified', true),
+                         (3, ',cpu,', '/sys/fs/cgroup/cpu', true),
+                         (4, ',cpu,', '/sys/fs/cgroup/cpu', false),
+                         (5, 'none', '/sys/fs/cgroup', false)) AS m(i, controller, mount, below)
+                ON strpos(g.controllers, m.controller) > 0
+        ORDER BY g.n NULLS LAST, m.i
+    LOOP
+        figure := regexp_match(pg_read_file(file, 0, 65536, true),
+                               'throttled_(time|usec) ([0-9]{1,18})');
+        IF figure IS NOT NULL THEN
+            RETURN figure[2]::float8 / CASE figure[1] WHEN 'time' THEN 1e9 ELSE 1e6 END;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+EXCEPTION
+    WHEN out_of_memory THEN RAISE;
+    -- this role may not read files of the server
+    WHEN OTHERS THEN RETURN NULL;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_throttled_s() IS
+    'internal: returns for how long the CPU limit of the server''s container has stopped its '
+    'processes, in seconds; null if there is no limit, or if the role may not read files of the '
+    'server';
+
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     until CONSTANT timestamptz := clock_timestamp() + duration * interval '1 s';
     facts jsonb;
     calls jsonb;
+    throttled_s double precision := @extschema@.internal_clock_throttled_s();
 BEGIN
     -- watches the clock first, because the other measurements may cause the CPU to be throttled
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * duration) AS w;
+    throttled_s := @extschema@.internal_clock_throttled_s() - throttled_s;
     SELECT facts || to_jsonb(c) INTO facts
     FROM @extschema@.internal_clock_cost(0.2 * duration) AS c;
     BEGIN
@@ -111,7 +156,7 @@ BEGIN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
     RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC',
-                                       'calls', calls);
+                                       'calls', calls, 'throttled_s', throttled_s);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS

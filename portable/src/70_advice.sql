@@ -42,6 +42,7 @@ DECLARE
     by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     x86 CONSTANT boolean := version() LIKE '%x86_64%';
     lost numeric;
+    throttled_ms numeric;
     period_ms numeric;
     slowdown numeric;
     timing_ns numeric;
@@ -59,6 +60,7 @@ BEGIN
         CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
+    throttled_ms := nullif(round(1000 * (facts ->> 'throttled_s')::numeric, 1), 0);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
     slowdown := round((facts ->> 'slowdown')::numeric, 2);
     figures := coalesce(nullif(concat_ws('; ',
@@ -116,8 +118,20 @@ BEGIN
             END IF;
         WHEN check_name = 'gaps' THEN
             finding := format(': %s %% of %s s lost, in %s', lost,
-                              round((facts ->> 'seconds')::numeric, 2), c.detail);
-            IF period_ms IS NOT NULL THEN
+                              round((facts ->> 'seconds')::numeric, 2), c.detail)
+                || coalesce('; by cpu.stat of the control group, the CPU limit of the server''s '
+                            'container stopped its processes for ' || throttled_ms || ' ms', '');
+            IF (lost >= 10 OR period_ms IS NOT NULL)
+                -- as in the C extension, if the limit explains half of the gaps
+                AND throttled_ms > 500 * (facts ->> 'lost_s')::numeric THEN
+                severity := 'notice';
+                finding := 'the CPU limit of the server''s container interrupted the run; the '
+                           'figures of the clock are valid nevertheless' || finding;
+                for_good := 'raise the limit: `docker update --cpus`, Kubernetes'' '
+                            'resources.limits.cpu, systemd''s CPUQuota, or cpu.max of the control '
+                            'group';
+                provider := 'for a higher CPU limit';
+            ELSIF period_ms IS NOT NULL THEN
                 severity := 'notice';
                 finding := format('a quota or a lack of CPU credits throttles the CPU, every %s '
                                   'ms', period_ms) || finding;
@@ -148,8 +162,9 @@ BEGIN
             END IF;
         WHEN check_name = 'explain_clock' THEN
             IF source IS NULL THEN
-                finding := 'PostgreSQL 13 to 18 read the system clock'
-                    || CASE WHEN x86 THEN '; 19 can read the faster TSC' ELSE '' END;
+                finding := 'EXPLAIN ANALYZE reads the system clock'
+                    || CASE WHEN x86 THEN '; PostgreSQL 19 can read the TSC, which is faster'
+                            ELSE ', as always before PostgreSQL 19' END;
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE

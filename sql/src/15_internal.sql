@@ -38,14 +38,14 @@ COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precisi
     'clock_report() has to measure (title and source) or finished text (lines)';
 \only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
 
-\include portable/src/69_advice_text.sql
+\include portable/src/48_texts.sql
 
 CREATE FUNCTION internal_clock_findings(
     duration double precision,
     OUT check_name text, OUT severity text, OUT finding text,
     OUT now text, OUT for_good text, OUT provider text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
     'internal: returns the checks of clock_advice(): finding, immediate action (now), permanent '

@@ -54,12 +54,9 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
     'half of the 95 % confidence interval of cost_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
-COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of readings that were compared with the previous one: number of durations plus number '
-    'of backward steps';
+COMMENT ON COLUMN clock_summary_row.readings IS 'number of durations plus number of backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-    'time of the run divided by the number of readings, in nanoseconds; includes counting and '
-    'checking the durations';
+    'time of the run divided by readings, in nanoseconds; includes counting the durations';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
     'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
@@ -78,8 +75,7 @@ COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
     'smallest step by which the clock was observed to advance, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
-COMMENT ON COLUMN clock_summary_row.longest_stall IS
-    'largest number of consecutive stalls, which are readings equal to the previous one';
+COMMENT ON COLUMN clock_summary_row.longest_stall IS 'largest number of consecutive stalls';
 COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
@@ -92,7 +88,7 @@ COMMENT ON COLUMN clock_summary_row.gaps IS
 COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
 COMMENT ON COLUMN clock_summary_row.lost_percent IS
-    'total duration of the gaps, in percent of the duration of the run';
+    'total duration of the gaps, in percent of the run';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
     'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
@@ -104,8 +100,7 @@ COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanosec
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
     'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-    'number of significant bits with which durations of 4096 ticks or more are stored; 64 if all '
-    'are exact';
+    'significant bits of stored durations of 4096 ticks or more; 64 if all are exact';
 COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
 COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 

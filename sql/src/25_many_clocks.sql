@@ -2,7 +2,7 @@
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
-    duration  double precision DEFAULT 1.5,
+    duration  double precision DEFAULT 0.9,
     reference text             DEFAULT 'kernel',
     OUT source text,
     OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
@@ -17,10 +17,31 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-    'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
+    'samples all clocks in turn, for about a second in total (0.9), and returns a row per clock: '
     'resolution in nanoseconds, errors of the clock, and the cost of a reading in nanoseconds: '
     'undisturbed (cost_ns) and as the median of all readings (typical_cost_ns), with margins';
 \only_for pg_monitor FUNCTION clock_survey(text[], double precision, text)
+
+-- A literal without a type is a text to PostgreSQL, so clock_survey('system') calls this form.
+CREATE FUNCTION clock_survey(
+    sources   text,
+    duration  double precision DEFAULT 0.9,
+    reference text             DEFAULT 'kernel',
+    OUT source text,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
+    OUT typical_cost_margin_ns numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric,
+    OUT granularity_ticks numeric,
+    OUT strictly_monotonic boolean,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint,
+    OUT gaps bigint,
+    OUT clock text, OUT judged_by text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
+AS 'MODULE_PATHNAME', 'clock_survey_named';
+COMMENT ON FUNCTION clock_survey(text, double precision, text) IS
+    'clock_survey() of one clock (system), of several (system,rdtsc), or of all clocks (all)';
+\only_for pg_monitor FUNCTION clock_survey(text, double precision, text)
 
 CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
@@ -73,6 +94,20 @@ COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, te
     'difference to the advance of the reference clock, in microseconds';
 \only_for pg_monitor FUNCTION clock_monitor(text[], double precision, double precision, text)
 
+CREATE FUNCTION clock_monitor(
+    sources   text,
+    duration  double precision DEFAULT 5,
+    every     double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
+    OUT elapsed_s numeric, OUT source text, OUT advance_ms numeric,
+    OUT against_reference_us numeric, OUT bracket_ns numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_monitor_named';
+COMMENT ON FUNCTION clock_monitor(text, double precision, double precision, text) IS
+    'clock_monitor() of one clock (system), of several (system,rdtsc), or of all clocks (all)';
+\only_for pg_monitor FUNCTION clock_monitor(text, double precision, double precision, text)
+
 CREATE FUNCTION clock_compare(
     sources    text[],
     duration   double precision DEFAULT 1,
@@ -82,7 +117,7 @@ CREATE FUNCTION clock_compare(
     separate   boolean DEFAULT false,
     OUT source text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
+    OUT verdict text, OUT matters boolean, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric,
     OUT difference_margin_percent numeric,
     OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
@@ -128,7 +163,7 @@ CREATE FUNCTION clock_compare(
     separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
+    OUT verdict text, OUT matters boolean, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric,
     OUT difference_margin_percent numeric,
     OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,

@@ -25,17 +25,15 @@ COMMENT ON VIEW clock_sources IS
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
 COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
 COMMENT ON COLUMN clock_sources.clock IS
-    'system call, function or instruction that reads the clock; null if unavailable';
-COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
+    'system call, function or instruction that reads the clock';
+COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second';
 COMMENT ON COLUMN clock_sources.frequency_from IS
-    'way in which frequency_hz was determined, such as a calibration; null if unavailable';
+    'way in which frequency_hz was determined, such as a calibration';
 COMMENT ON COLUMN clock_sources.resolution_ns IS
-    'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
-    'unavailable';
+    'resolution that the system reports, or length of a counter''s tick, in nanoseconds';
 COMMENT ON COLUMN clock_sources.used_for IS
     'what this server currently uses the source for, such as EXPLAIN ANALYZE; null if nothing';
-COMMENT ON COLUMN clock_sources.reason IS
-    'reason why the source is unavailable; null if it is available';
+COMMENT ON COLUMN clock_sources.reason IS 'reason why the source is unavailable';
 COMMENT ON COLUMN clock_sources.description IS 'description of the source';
 
 CREATE FUNCTION clock_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
@@ -51,7 +49,7 @@ CREATE VIEW clock_platform AS
     FROM clock_platform();
 COMMENT ON VIEW clock_platform IS
     'properties of the clocks that processor, hypervisor, operating system and server report, '
-    'with remarks; measures nothing';
+    'with remarks; measures nothing, but reads clocks for some microseconds';
 \only_for pg_monitor TABLE clock_platform
 COMMENT ON COLUMN clock_platform.name IS
     'name of the property, such as processor or kernel_clock_source';

@@ -5,7 +5,7 @@ CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 11
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 12
 BEGIN ATOMIC
     WITH found AS MATERIALIZED (
         SELECT f.n, f.check_name, f.severity, f.finding,

@@ -71,34 +71,26 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact(detail => true); measures the cost of a reading '
-    'if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting calls';
+    'internal: returns the kinds of work that clock_impact() sums up; measures the cost of a '
+    'reading if cost_ns is null, else uses cost_ns and omits rows that need the cost of counting '
+    'calls';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
--- Without detail, a row is the sum over a setting's kinds of work.  The sum is an estimate if one
--- of the costs is an estimate, or if the costs include an upper bound and also a lower bound or an
--- unknown cost.  The sum is a lower bound if some costs are unknown and none is an upper bound.
+-- A row is the sum over a setting's kinds of work.  The sum is an estimate if one of the costs is
+-- an estimate, or if the costs include an upper bound and also a lower bound or an unknown cost.
+-- The sum is a lower bound if some costs are unknown and none is an upper bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
-    detail  boolean          DEFAULT false,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
-    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
-    OUT bound text, OUT advice text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
-    OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
-    OUT statistics text, OUT reason text
+    OUT setting text, OUT verdict text, OUT max_sample_rate numeric,
+    OUT most_slowdown_percent numeric, OUT slowdown_percent numeric,
+    OUT in_effect boolean, OUT value text, OUT period_s numeric, OUT reason text, OUT advice text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
 BEGIN ATOMIC
     WITH observed AS MATERIALIZED (
         SELECT d.* FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY AS d
     ), idle AS MATERIALIZED (
-        SELECT seconds IS NOT NULL AND detail IS NOT TRUE
-                   AND bool_and(o.slowdown_percent IS NULL) AS is_idle
+        SELECT seconds IS NOT NULL AND bool_and(o.slowdown_percent IS NULL) AS is_idle
         FROM observed o
     ), works AS MATERIALIZED (
         SELECT o.* FROM observed o WHERE NOT (SELECT i.is_idle FROM idle i)
@@ -109,55 +101,66 @@ BEGIN ATOMIC
              WITH ORDINALITY AS d
         WHERE (SELECT i.is_idle FROM idle i)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
-           r.least_cpu_percent, r.most_cpu_percent, r.bound,
-           CASE WHEN r.work IS NULL
-                THEN internal_clock_timing_advice(pg_catalog.to_jsonb(r), seconds)
-           END,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
-           r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.slowdown_percent,
-           r.most_slowdown_percent, r.statistics, r.reason
-    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
-          UNION ALL
-          SELECT d.setting, d.value, d.in_effect, NULL::text,
-                 sum(d.cpu_percent),
-                 sum(d.cpu_margin_percent),
-                 sum(d.least_cpu_percent),
+    SELECT r.setting, v.verdict, v.max_sample_rate, r.most_slowdown_percent, r.slowdown_percent,
+           r.in_effect, r.value, r.period_s, v.reason,
+           -- With setting, the output of psql then fits 100 columns.
+           internal_clock_lines(v.advice, 66)
+    FROM (SELECT d.setting, d.value, d.in_effect,
+                 sum(d.cpu_percent) AS cpu_percent,
                  CASE WHEN bool_and(d.most_cpu_percent IS NOT NULL)
-                      THEN sum(d.most_cpu_percent) END,
+                      THEN sum(d.most_cpu_percent) END AS most_cpu_percent,
                  CASE WHEN bool_or(d.bound = 'estimate')
                            OR bool_or(d.bound = 'at most')
                               AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                      ELSE max(d.bound) END,
-                 sum(d.operations)::bigint,
-                 sum(d.operations_per_s),
-                 NULL::numeric,
-                 NULL::numeric,
-                 max(d.reading_ns),
-                 max(d.period_s),
-                 max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation)
-                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
-                 max(d.reading_margin_ns),
-                 max(d.clock),
-                 sum(d.slowdown_percent),
+                      ELSE max(d.bound) END AS bound,
+                 max(d.period_s) AS period_s,
+                 max(d.period) AS period,
+                 sum(d.slowdown_percent) AS slowdown_percent,
                  CASE WHEN bool_and(d.most_slowdown_percent IS NOT NULL)
-                      THEN sum(d.most_slowdown_percent) END,
-                 string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.ordinality),
-                 min(d.ordinality)
+                      THEN sum(d.most_slowdown_percent) END AS most_slowdown_percent,
+                 string_agg(DISTINCT d.statistics, ', ') AS statistics,
+                 min(d.ordinality) AS ordinality
           FROM works d
-          WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
+          GROUP BY d.setting, d.value, d.in_effect) r,
+         LATERAL internal_clock_verdict(pg_catalog.to_jsonb(r), seconds) v
     ORDER BY r.ordinality;
 END;
-COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-    'estimates what track_io_timing, track_wal_io_timing and auto_explain cost this server, during '
-    'the given seconds or since the last reset of its statistics. Returns a row per setting or, '
-    'with detail, per kind of work. bound: accuracy of cpu_percent, which is of one CPU. advice: '
-    'whether the setting may be on. reason: why a figure is unknown or a bound';
-\only_for pg_monitor FUNCTION clock_impact(double precision, boolean)
+COMMENT ON FUNCTION clock_impact(double precision) IS
+    'estimates by how many percent track_io_timing, track_wal_io_timing and auto_explain lengthen '
+    'this server''s statements, for its work during the given seconds or since the last reset of '
+    'its statistics. A row per setting. verdict: on, off, on_with_sample_rate (up to '
+    'max_sample_rate) or unknown. reason: low, high, calls_guessed, uncertain, idle, short_period, '
+    'no_upper_limit or not_counted. advice: the reason in words';
+\only_for pg_monitor FUNCTION clock_impact(double precision)
+
+CREATE FUNCTION clock_impact(
+    INOUT setting text,
+    seconds double precision DEFAULT NULL,
+    OUT work text, OUT cpu_percent numeric, OUT cpu_margin_percent numeric,
+    OUT least_cpu_percent numeric, OUT most_cpu_percent numeric,
+    OUT bound text, OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT slowdown_percent numeric, OUT most_slowdown_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT d.setting, d.work, d.cpu_percent, d.cpu_margin_percent, d.least_cpu_percent,
+           d.most_cpu_percent, d.bound, d.operations, d.operations_per_s, d.operation_ns,
+           d.operation_margin_ns, d.reading_ns, d.period_s, d.period, d.readings_per_operation,
+           d.reading_margin_ns, d.clock, d.slowdown_percent, d.most_slowdown_percent,
+           d.statistics, d.reason
+    FROM internal_clock_setting($1) AS chosen,
+         internal_clock_impact(seconds, NULL::double precision) AS d
+    WHERE d.setting = coalesce(chosen, d.setting);
+END;
+COMMENT ON FUNCTION clock_impact(text, double precision) IS
+    'estimates the CPU time of timing each kind of work that a setting (null: each setting) times, '
+    'from which clock_impact() without a setting computes its verdict. bound: accuracy of '
+    'cpu_percent, which is of one CPU. reason: why a figure is unknown or a bound';
+\only_for pg_monitor FUNCTION clock_impact(text, double precision)

@@ -61,96 +61,83 @@ COMMENT ON VIEW clock_running IS
     'and times so far, while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
 COMMENT ON COLUMN clock_running.pid IS
-    'process that executes the plan: in a parallel plan, the leader. The counters include those '
-    'of its workers';
+    'process that executes the plan, whose workers'' counters are included';
 COMMENT ON COLUMN clock_running.level IS
     'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
     'calls, and so on';
 COMMENT ON COLUMN clock_running.node IS
-    'number of the node in the plan, from 1, in the order of EXPLAIN; null if the plan has more '
-    'than 256 nodes: it then has a single row, without data of nodes';
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null in the single row of a '
+    'plan with more than 256 nodes';
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started, or the state of the node''s latest loop: running, finished (all its rows have '
-    'been returned) or rescanning (ended by a rescan, the next loop has not begun); suspended '
-    'instead of running if the execution is suspended (column suspended_at); null if the node was '
-    'executed only before counting began (column since) and may have ended then';
+    'been returned), rescanning (ended, the next loop has not begun) or suspended; null if the '
+    'node was executed only before counting began and may have ended then';
 COMMENT ON COLUMN clock_running.rows IS
-    'rows that the node has returned since counting began (column since), in all loops and '
-    'processes; null if it was executed only before that time';
+    'rows that the node has returned since counting began, in all loops and processes; null if it '
+    'was executed only before';
 COMMENT ON COLUMN clock_running.estimated_rows IS
-    'planner''s estimate of the rows of all loops that have begun, to compare with rows';
+    'planner''s estimate of the rows of all loops that have begun';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
-    'milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.share_percent IS
-    'self_ms per process, in percent of the sum over all nodes except Gather and Gather Merge; '
-    'null for these two types, because their waits for workers are unknown';
-COMMENT ON COLUMN clock_running.now IS
-    'state of most of the processes that execute the node at present: the event for which they '
-    'wait, or CPU: they use a CPU or wait for one; null if no process executes the node';
-COMMENT ON COLUMN clock_running.waits IS
-    'wait events of the node so far, at most four, with their percentages of self_ms, the longest '
-    'first; null if there is none of 1 percent or more, or if the server times the nodes';
-COMMENT ON COLUMN clock_running.progress_percent IS
-    'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
-    'reason';
-COMMENT ON COLUMN clock_running.remaining_ms IS
-    'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
-COMMENT ON COLUMN clock_running.remaining_low_ms IS
-    'beginning of the range that contains the remaining time in about nine of ten cases, in '
     'milliseconds';
-COMMENT ON COLUMN clock_running.remaining_high_ms IS
-    'end of this range, in milliseconds';
+COMMENT ON COLUMN clock_running.share_percent IS
+    'self_ms per process, in percent of the sum over all nodes; null for Gather and Gather Merge, '
+    'which are not part of the sum';
+COMMENT ON COLUMN clock_running.now IS
+    'event for which most of the processes that execute the node wait, or CPU: they use a CPU or '
+    'wait for one; null if no process executes the node';
+COMMENT ON COLUMN clock_running.waits IS
+    'wait events of the node so far of 1 percent of self_ms or more, at most four, the longest '
+    'first';
+COMMENT ON COLUMN clock_running.progress_percent IS
+    'estimated share of the execution''s time that has passed, in percent';
+COMMENT ON COLUMN clock_running.remaining_ms IS
+    'estimated time until the end of the execution, in milliseconds';
+COMMENT ON COLUMN clock_running.remaining_low_ms IS
+    'beginning of a range that contains the remaining time in about nine of ten cases, in '
+    'milliseconds';
+COMMENT ON COLUMN clock_running.remaining_high_ms IS 'end of this range, in milliseconds';
 COMMENT ON COLUMN clock_running.reason IS
-    'reason why progress_percent and remaining_ms are unknown; null if they are known';
+    'why progress_percent and remaining_ms are unknown: too early, began late, recursive query or '
+    'too many nodes';
 COMMENT ON COLUMN clock_running.elapsed_ms IS
-    'time since started_at, in milliseconds, without the time in which the execution was suspended';
+    'time since started_at, in milliseconds, without that in which the execution was suspended';
 COMMENT ON COLUMN clock_running.innermost IS
     'true for the innermost node that was active when the counters were published';
 COMMENT ON COLUMN clock_running.busiest IS
-    'true for one node of each plan: the running node with the largest share_percent; if there is '
-    'none, the node with the largest share_percent';
+    'true for one node of each plan: that with the largest share_percent, of the running nodes if '
+    'there are any';
 COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
 COMMENT ON COLUMN clock_running.calls IS
-    'number of calls of the node, in all processes, computed from rows and loops; null if only the '
-    'server counts';
+    'number of calls of the node, in all processes, computed from rows and loops';
 COMMENT ON COLUMN clock_running.total_ms IS
-    'estimated time of the node and its children so far, in all processes, in milliseconds; null '
-    'if it was not timed';
-COMMENT ON COLUMN clock_running.cpu_ms IS
-    'part of self_ms on the CPU, in milliseconds; null if unknown';
-COMMENT ON COLUMN clock_running.wait_ms IS
-    'part of self_ms in wait events, in milliseconds; null if unknown';
+    'estimated time of the node and its children so far, in all processes, in milliseconds';
+COMMENT ON COLUMN clock_running.cpu_ms IS 'part of self_ms on the CPU, in milliseconds';
+COMMENT ON COLUMN clock_running.wait_ms IS 'part of self_ms in wait events, in milliseconds';
 COMMENT ON COLUMN clock_running.cpu_wait_ms IS
     'time for which the node has waited for a CPU so far, in all processes, in milliseconds; not '
-    'part of self_ms; null if unknown';
-COMMENT ON COLUMN clock_running.now_processes IS
-    'number of processes in the state that now shows; null if no process executes the node';
-COMMENT ON COLUMN clock_running.workers IS
-    'number of parallel workers that execute the plan and whose counters are included';
+    'part of self_ms';
+COMMENT ON COLUMN clock_running.now_processes IS 'number of processes in the state that now shows';
+COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan';
 COMMENT ON COLUMN clock_running.wait_event_type IS
-    'type of the event for which the process waits, as in pg_stat_activity; null if it does not '
-    'wait';
+    'type of the event for which the process waits, as in pg_stat_activity';
 COMMENT ON COLUMN clock_running.wait_event IS
-    'event for which the process waits, as in pg_stat_activity; null if it does not wait';
+    'event for which the process waits, as in pg_stat_activity';
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'time when counting began: started_at if the execution was expected to be long, else some time '
-    'after it';
+    'time when counting began: started_at if the execution was expected to be long, else later';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does this every 50 ms, also during a long '
-    'call of a node';
+    'time when the process published the counters, which it does every 50 ms';
 COMMENT ON COLUMN clock_running.suspended_at IS
-    'time when the execution was suspended: it has returned the rows that the client or function '
-    'requested by a cursor, and waits for the next request or for its end; null while it is at '
-    'work';
+    'time when the execution was suspended: it has returned the requested rows of a cursor, and '
+    'waits for the next request; null while it is at work';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS
-    'name of the user with whose rights the plan is executed: after SET ROLE, and in a SECURITY '
-    'DEFINER function, it is not the user of the session';
+    'name of the user with whose rights the plan is executed, which need not be the user of the '
+    'session';
 COMMENT ON COLUMN clock_running.queryid IS
     'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS
@@ -201,16 +188,25 @@ CREATE VIEW clock_activity AS
            pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
                AS elapsed,
            r.node, pg_catalog.round(r.share_percent::numeric, 1) AS share_percent,
-           r.progress_percent AS done_percent,
+           CASE WHEN r.is_whole AND NOT p.is_procedure
+                THEN r.progress_percent END AS done_percent,
            CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
-                THEN 'waits for a lock'
-                WHEN a.query ~* '^([[:space:]]|/[*].*[*]/)*(call|do)[^a-z0-9_]'
-                THEN 'unknown in a procedure'
-                WHEN r.remaining_ms IS NOT NULL
+                -- a parallel query that holds the lock is listed several times
+                THEN (SELECT CASE pg_catalog.count(b.blocker)
+                                 WHEN 0 THEN 'waits for a lock'
+                                 ELSE pg_catalog.concat(
+                                     'blocked by ',
+                                     coalesce(nullif(pg_catalog.min(b.blocker), 0)::text,
+                                              'a prepared transaction'),
+                                     CASE WHEN pg_catalog.count(DISTINCT b.blocker) > 1
+                                          THEN ', ...' END) END
+                      FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids(a.pid)) b(blocker))
+                WHEN p.is_procedure THEN 'unknown in a procedure'
+                WHEN r.is_whole AND r.remaining_ms IS NOT NULL
                 THEN internal_clock_ends_in(r.remaining_ms, r.remaining_low_ms,
                                             r.remaining_high_ms)
                 WHEN r.level > 0 THEN 'unknown in a function'
-                WHEN r.pid IS NOT NULL THEN coalesce(w.short, r.reason)
+                WHEN r.pid IS NOT NULL THEN r.reason
                 WHEN (SELECT s.reset_val FROM pg_catalog.pg_settings s
                       WHERE s.name = 'clocktiming.live') = 'off' THEN 'clocktiming.live is off'
                 WHEN pg_catalog.clock_timestamp() - a.query_start
@@ -223,6 +219,11 @@ CREATE VIEW clock_activity AS
            pg_catalog.rtrim(pg_catalog."left"(pg_catalog.btrim(pg_catalog.regexp_replace(
                pg_catalog."left"(a.query, 1000), '[[:space:]]+', ' ', 'g')), 26)) AS query
     FROM pg_catalog.pg_stat_activity a
+        -- A DO block or a procedure has no plan.  The estimates of the statements that it executes
+        -- are not its own.
+        CROSS JOIN LATERAL (
+            SELECT a.query ~* E'^([[:space:]]|/[*].*[*]/|--[^\n]*\n)*(call|do)[^a-z0-9_]'
+                AS is_procedure) p
         -- Shows the busiest node of the innermost statement.  If this is a Result node, which only
         -- computes an expression, prefers the busiest node of an outer statement.  Shows the
         -- progress of the client's statement.  Of several plans at the same level, prefers one that
@@ -234,6 +235,8 @@ CREATE VIEW clock_activity AS
                                                pg_catalog.ltrim(n.node_type), n.relation), '')
                                     || coalesce(j.relations, '')
                                END AS node,
+                          -- false: the plan of the client's statement is not published
+                          pg_catalog.first_value(n.level) OVER outermost = 0 AS is_whole,
                           pg_catalog.first_value(n.progress_percent) OVER outermost
                               AS progress_percent,
                           pg_catalog.first_value(n.remaining_ms) OVER outermost AS remaining_ms,
@@ -286,15 +289,11 @@ CREATE VIEW clock_activity AS
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
                             n.as_of DESC, n.node_type ~ 'Gather', n.now_processes DESC,
                             n.innermost DESC, n.node) c ON c.pid = a.pid
-        LEFT JOIN (VALUES ('too little of the plan is done', 'too early'),
-                          ('the counters began while the query was running',
-                           'counters began too late'),
-                          ('the number of rounds of a recursive query is unknown',
-                           'recursive query'),
-                          ('the plan has more nodes than are shown', 'more than 256 nodes'))
-            AS w (reason, short) ON w.reason = r.reason
     WHERE a.state = 'active' AND a.backend_type = 'client backend'
         AND a.pid <> pg_catalog.pg_backend_pid()
+        -- always true: calls clock_running() for its error or notice, although no other client may
+        -- execute a statement
+        AND (SELECT count(*) FROM running) IS NOT NULL
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
     'running statements of other clients in the cluster: the busiest node, the share that is done, '
@@ -305,22 +304,20 @@ COMMENT ON COLUMN clock_activity.pid IS
 COMMENT ON COLUMN clock_activity.elapsed IS
     'time since the statement began, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
-    'busiest node: the running node with the largest share_percent, and its relation; for a join, '
-    'the first relation of its inner side. In a function, the node of the innermost statement. '
-    'Null if times are not known yet';
-COMMENT ON COLUMN clock_activity.share_percent IS
-    'the node''s own time since counting began, in percent of the sum over all nodes, as in '
-    'clock_running';
+    'node with the largest share_percent, of the running nodes if there are any, and its '
+    'relation; for a join, the first relation of its inner side. In a function, the node of the '
+    'innermost statement';
+COMMENT ON COLUMN clock_activity.share_percent IS 'the node''s own time, as in clock_running';
 COMMENT ON COLUMN clock_activity.done_percent IS
-    'estimated share of the statement''s time that has passed, in percent; null if unknown, see '
-    'ends_in';
+    'estimated share of the statement''s time that has passed, in percent; always null for a DO '
+    'block, a procedure, or a function that executes statements';
 COMMENT ON COLUMN clock_activity.ends_in IS
-    'estimated time until the end of the statement, and in parentheses a range that contains it in '
-    'about nine of ten cases; or the reason why it is unknown';
+    'estimated time until the end of the statement, and in parentheses a range that contains it '
+    'in about nine of ten cases; or the reason why it is unknown, such as blocked by 4711, a '
+    'process that holds the lock or waits for it earlier';
 COMMENT ON COLUMN clock_activity.now IS
-    'event for which the statement waits at present and the node at work, such as '
-    'IO:DataFileRead in Seq Scan on orders, or CPU in Hash Join if it uses a CPU or waits for one; '
-    'without the node if none is known. In a parallel plan, the state of most processes';
+    'event for which the statement waits at present, or CPU, and the node at work, such as '
+    'IO:DataFileRead in Seq Scan on orders. In a parallel plan, the state of most processes';
 COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

@@ -12,6 +12,7 @@ CREATE FUNCTION clock_history(
     OUT warm_ns double precision,
     OUT rate_ppm double precision,
     OUT assumed_rate_ppm double precision,
+    OUT error_bound_ppm double precision,
     OUT backward_steps bigint,
     OUT warps bigint,
     OUT lags bigint,
@@ -42,14 +43,16 @@ COMMENT ON FUNCTION clock_history(text) IS
 -- the other call.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
-           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
-           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           assumed_rate_ppm, error_bound_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+           off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+           sync_frequency_ppm,
            kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('hour')
     UNION ALL
     SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
-           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
-           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           assumed_rate_ppm, error_bound_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+           off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+           sync_frequency_ppm,
            kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
@@ -67,28 +70,30 @@ COMMENT ON COLUMN clock_history.watched_s IS
 COMMENT ON COLUMN clock_history.source IS
     'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading right after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'mean over the intervals of the minimum cost of a reading right after a sleep, in nanoseconds';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a reading that follows other readings, in nanoseconds: mean of the minima of the '
-    'intervals';
+    'mean over the intervals of the minimum cost of a reading that follows other readings, in '
+    'nanoseconds';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, mean of the medians of the '
+    'intervals, in parts per million; null if the clock is CLOCK_MONOTONIC_RAW itself';
+COMMENT ON COLUMN clock_history.error_bound_ppm IS
+    'largest possible error of times that the clock measured, in parts per million, by the '
+    'counter''s frequency that VMClock states';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
 COMMENT ON COLUMN clock_history.gaps IS
-    'number of pauses between readings in which both the clock and the reference clock advanced, '
-    'because the process or the virtual machine was off the CPU';
+    'number of pauses between readings in which the process or the virtual machine was off the CPU';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
-    'largest proven difference between the clocks of two CPUs, in nanoseconds; only differences of '
-    'some microseconds or more can be proven; 0 if none was proven, null if there is only one CPU';
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, null if there is only one CPU';
 COMMENT ON COLUMN clock_history.sync_offset_us IS
-    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+    'latest offset of the kernel''s clock from its time server, in microseconds';
 COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
-    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
-COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+    'latest frequency correction of the kernel''s clock, in parts per million';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot';
 COMMENT ON COLUMN clock_history.sample IS
     'durations between successive readings, of at most 24 different lengths, as a clock_sample';
 
@@ -98,7 +103,8 @@ CREATE FUNCTION clock_events(
     OUT before text,
     OUT after text,
     OUT evidence text,
-    OUT ended_at timestamptz
+    OUT ended_at timestamptz,
+    OUT repetitions bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_events';
@@ -107,22 +113,24 @@ COMMENT ON FUNCTION clock_events() IS
 \only_for pg_monitor FUNCTION clock_events()
 
 CREATE VIEW clock_events AS
-    SELECT at, what, before, after, evidence, ended_at
+    SELECT at, what, before, after, evidence, ended_at, repetitions
     FROM clock_events();
 COMMENT ON VIEW clock_events IS
     'changes of the clocks while clocktiming.watch was on, the latest 1000';
 \only_for pg_monitor TABLE clock_events
 COMMENT ON COLUMN clock_events.at IS
     'start of the change, or its detection if the kind is kernel clock source, clock source, '
-    'machine, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.what IS
-    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
-    'skew, machine, resume, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.before IS 'value before the change';
+    'machine, synchronisation, stolen time, time of day, migration announced or container';
+COMMENT ON COLUMN clock_events.what IS 'kind of change, such as rate or machine';
+COMMENT ON COLUMN clock_events.before IS
+    'value before the change, or before the first of several changes of the cost';
 COMMENT ON COLUMN clock_events.after IS 'value after the change';
 COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
 COMMENT ON COLUMN clock_events.ended_at IS
     'time when the former value returned or another change followed; null if the change is ongoing';
+COMMENT ON COLUMN clock_events.repetitions IS
+    'number of further changes of this kind until ended_at: after 30 changes within an hour, '
+    'further ones are only counted';
 
 CREATE FUNCTION clock_trust(
     "from" timestamptz,
@@ -130,7 +138,8 @@ CREATE FUNCTION clock_trust(
     OUT trusted boolean,
     OUT watched_percent double precision,
     OUT spoilt_by text[],
-    OUT verdict text
+    OUT verdict text,
+    OUT error_bound_ppm double precision
 ) RETURNS record
 LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
@@ -141,7 +150,7 @@ BEGIN ATOMIC
           AND CASE
                 -- Events of these kinds make timings wrong as long as they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
-                                'stolen time')
+                                'stolen time', 'migrated', 'restored', 'container')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
                 -- The server has begun to read another clock.  Timings before and after cannot be
                 -- compared, so only a period in which the event starts or ends is affected.  The
@@ -156,14 +165,16 @@ BEGIN ATOMIC
                          > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
-        SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
+        SELECT h.at, h.watched_s, h.rate_ppm, h.error_bound_ppm FROM clock_history h
+        WHERE h.per = 'minute'
     ), pieces AS (
-        SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
+        SELECT m.at, m.watched_s, m.rate_ppm, m.error_bound_ppm, 60::double precision AS length_s
+        FROM minutes m
         UNION ALL
         -- Adds the hours that end before the oldest minute of the history.  If the period does not
         -- begin before that minute, the condition on "from" is false, and clock_history('hour') is
         -- not called.
-        SELECT h.at, h.watched_s, 3600
+        SELECT h.at, h.watched_s, h.rate_ppm, h.error_bound_ppm, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
@@ -184,7 +195,11 @@ BEGIN ATOMIC
                                     * 100::double precision
                                     / (extract(epoch FROM "to")
                                        - extract(epoch FROM "from"))::double precision)
-               END AS percent
+               END AS percent,
+               CASE WHEN bool_and(p.error_bound_ppm IS NOT NULL) THEN max(p.error_bound_ppm) END
+               AS error_bound_ppm,
+               -- The rate is null if the reference clock is the watched clock.
+               coalesce(bool_and(p.rate_ppm IS NOT NULL), true) AS has_reference
         FROM pieces p,
              LATERAL (SELECT (extract(epoch FROM
                                       least("to", p.at + p.length_s * interval '1 second'))
@@ -193,15 +208,20 @@ BEGIN ATOMIC
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
     SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
-                WHEN w.percent >= 90::double precision THEN true END,
+                WHEN w.percent >= 90::double precision AND w.has_reference THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
            CASE WHEN pg_catalog.cardinality(s.by) > 0
                 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
-                WHEN w.percent >= 90::double precision THEN 'to be believed'
+                WHEN w.percent >= 90::double precision AND w.has_reference THEN 'to be believed'
+                WHEN w.percent >= 90::double precision
+                THEN 'not known: the reference clock is the watched clock'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
                 ELSE 'not known: the clock was watched for '
-                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END,
+           CASE WHEN pg_catalog.cardinality(s.by) = 0 AND w.percent >= 90::double precision
+                  AND w.has_reference
+                THEN w.error_bound_ppm END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS

@@ -156,7 +156,8 @@ totals AS (
         (6, 'warps: jumps ahead', h.warps::text),
         (7, 'lags: falls behind the reference', h.lags::text),
         (8, 'CPU time stolen by the hypervisor, maximum, %', h.stolen::text),
-        (9, 'CPU used by other processes, maximum, %', h.off_cpu::text),
+        (9, 'lost to other processes or a CPU limit during observations, maximum, %',
+         h.off_cpu::text),
         (10, 'bound of the synchronisation error, maximum, &#181;s', h.sync_error::text))
         v(no, label, value)
 ), figures AS (

@@ -1,8 +1,7 @@
 -- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.queryid IS
-    'query identifier, that of pg_stat_statements; equal to planid if the server computes no query '
-    'identifiers';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats,clock_node_snapshots}.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.dbname IS
@@ -29,20 +28,14 @@ COMMENT ON COLUMN {clock_history,clock_fleet}.assumed_rate_ppm IS
     'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
     'null if the server times by another clock';
 COMMENT ON COLUMN {clock_history,clock_fleet}.stolen_percent IS
-    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
-    'if unknown';
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent';
 COMMENT ON COLUMN {clock_history,clock_fleet}.off_cpu_percent IS
-    'while the background worker observed the clock: share of the time in which other processes '
-    'had the CPU, in percent';
+    'share of the time of observations in which other processes had the CPU, in percent';
 COMMENT ON COLUMN {clock_history,clock_fleet}.synchronised IS
-    'true if the kernel''s clock was synchronised with a time server during the whole period; null '
-    'if unknown';
+    'true if the kernel''s clock was synchronised with a time server during the whole period';
 COMMENT ON COLUMN {clock_history,clock_fleet}.sync_error_us IS
-    'largest value of the error bound that the kernel states for its clock, in microseconds; null '
-    'if unknown';
-COMMENT ON COLUMN {clock_history,clock_fleet}.kernel_clock_source IS
-    'clock source of the kernel; null if unknown';
-COMMENT ON COLUMN {clock_history,clock_fleet}.hypervisor IS
-    'name of the hypervisor, or none; null if unknown';
-COMMENT ON COLUMN {clock_history,clock_fleet}.processor IS 'name of the processor; null if unknown';
-COMMENT ON COLUMN {clock_history,clock_fleet}.cpus IS 'number of CPUs online; null if unknown';
+    'largest error bound that the kernel states for its clock, in microseconds';
+COMMENT ON COLUMN {clock_history,clock_fleet}.kernel_clock_source IS 'clock source of the kernel';
+COMMENT ON COLUMN {clock_history,clock_fleet}.hypervisor IS 'name of the hypervisor, or none';
+COMMENT ON COLUMN {clock_history,clock_fleet}.processor IS 'name of the processor';
+COMMENT ON COLUMN {clock_history,clock_fleet}.cpus IS 'number of CPUs online';

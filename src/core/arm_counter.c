@@ -1,3 +1,12 @@
+/*
+ * The counter of 64-bit Arm processors.
+ *
+ * Programs read it from the register CNTVCT_EL0, and its frequency from CNTFRQ_EL0.  Some
+ * processors have faulty counters, and Linux knows which ones.  It then either keeps time by
+ * another clock, or traps each reading and corrects it.  A trapped reading costs more than
+ * clock_gettime().  So the counter is trusted only if Linux keeps time by it, and if reading it is
+ * faster than clock_gettime().
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

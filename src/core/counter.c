@@ -1,3 +1,10 @@
+/*
+ * A counter is calibrated by two comparisons with the reference clock, CALIBRATION_S apart.  Each
+ * comparison is the narrowest of CALIBRATION_TRIES brackets (reference.h).  The reading of the
+ * counter was taken at some time within its bracket.  So the time that passed between both readings
+ * is known to within half of the sum of the widths, which bounds the error of the frequency:
+ * usually a few ppm.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -8,6 +15,10 @@
 #include "core/reading_fence.h"
 #include "core/reference.h"
 
+/*
+ * Duration of a calibration in s.  A bracket is some 100 ns wide, so the bound of the frequency's
+ * error is then a few ppm, much less than BELIEVED_PPM.
+ */
 #define CALIBRATION_S		0.05
 #define CALIBRATION_TRIES	21	/* brackets at each end of the calibration */
 #define BELIEVED_PPM		100.0	/* accepted difference from calibrated_hz */
@@ -75,6 +86,11 @@ probe_handler(int signo)
 	siglongjmp(probe_failed, 1);
 }
 
+/*
+ * Installs handlers for the signals that a forbidden instruction raises, reads the counter, and
+ * restores the earlier handlers.  The handler leaves by siglongjmp(), because after a return the
+ * processor would execute the instruction again.
+ */
 bool
 probe(Probe *probe)
 {

@@ -1,3 +1,8 @@
+/*
+ * Wraps Linux's system calls for the CPU affinity of a thread.  A cpu_set_t has 1024 CPUs, and
+ * sched_getaffinity() fails with EINVAL if the kernel supports more.  So a CpuSet consists of
+ * several of them.
+ */
 #include "core/cpu_set.h"
 
 #ifdef __linux__

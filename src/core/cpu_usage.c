@@ -30,9 +30,9 @@ schedstat(void)
 }
 #endif
 
-/* Returns the time in ns for which this thread was ready but not running; -1 if unknown. */
-static double
-delay_ns(void)
+/* Reads the second number of schedstat. */
+double
+cpu_delay_ns(void)
 {
 #if defined(__linux__)
 	char		line[128];
@@ -77,7 +77,7 @@ put_usage(CpuUsage *usage)
 CpuUsage
 cpu_usage_before(void)
 {
-	CpuUsage	usage = {.delay_ns = delay_ns()};
+	CpuUsage	usage = {.delay_ns = cpu_delay_ns()};
 
 	put_usage(&usage);
 	return usage;
@@ -89,7 +89,7 @@ cpu_usage_after(void)
 	CpuUsage	usage = {0};
 
 	put_usage(&usage);
-	usage.delay_ns = delay_ns();
+	usage.delay_ns = cpu_delay_ns();
 	return usage;
 }
 

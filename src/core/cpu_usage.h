@@ -18,6 +18,9 @@ extern CpuUsage cpu_usage_after(void);
 /* Returns the CPU time of this thread in ns. */
 extern double cpu_time_ns(void);
 
+/* Returns the time in ns for which this thread was ready but not running; -1 if unknown. */
+extern double cpu_delay_ns(void);
+
 /*
  * Returns the time, in ns, in which the thread was ready to run but other processes had the
  * processor.  Waiting for something else, such as a disk, does not count. elapsed_ns is the time

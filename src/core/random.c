@@ -1,8 +1,12 @@
+/*
+ * Exponentially distributed random numbers, by inversion: if u is uniformly distributed between 0
+ * and 1, -log(u) has an exponential distribution with mean 1.
+ */
 #include <math.h>
 
 #include "core/random.h"
 
-#define RANDOM_BITS		53
+#define RANDOM_BITS		53		/* significant bits of a double */
 
 /*
  * Returns -log(u) for the uniform u = (k + 1/2) / n.  In the upper half, u needs one bit more than

@@ -1,3 +1,11 @@
+/*
+ * The reference clock, and comparisons of another clock with it.
+ *
+ * A comparison is a bracket: a reading of the other clock between two readings of the reference.
+ * The reading is assumed to have been taken in the middle of the bracket, so the error of its time
+ * is at most half of the bracket's width.  An interrupt within a bracket makes it wide.  So several
+ * brackets are read, and the narrowest one is used.
+ */
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +50,10 @@ reference_ns(void)
 	return kernel_clock_ns(REFERENCE_CLOCK_ID);
 }
 
+/*
+ * The first bracket is accepted in any case, so there is a result even if the clock goes backwards
+ * in each of the others.
+ */
 ReferencePair
 reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
 			   uint64_t good_width_ns, void (*seen) (void *arg, uint64_t reading), void *arg)

@@ -1,3 +1,12 @@
+/*
+ * Statistics of a few measurements.
+ *
+ * Means and sums of squares are computed from deviations, because a difference of two large sums
+ * loses digits.  The Student distribution is the regularised incomplete beta function, which a
+ * continued fraction computes.  Its quantiles are found by Newton's method.  Of two probabilities
+ * that add up to 1, one is computed as 1 minus the other only if it is not small, so that it keeps
+ * its digits.
+ */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -202,6 +211,11 @@ stats_mean(const double *x, int n)
 	return mean + rest / n;
 }
 
+/*
+ * The corrected two-pass algorithm (Chan, Golub and LeVeque, The American Statistician 37, 1983):
+ * the sum of the deviations, which would be 0 without rounding errors, corrects the sum of their
+ * squares.
+ */
 double
 stats_stddev(const double *x, int n)
 {
@@ -261,6 +275,11 @@ stats_low_mean(double *x, int n, int k, double *limit)
 	return stats_mean(x, k);
 }
 
+/*
+ * The standard error is that of the mean of min(a[i], limit_a) - min(b[i], limit_b), times n / k
+ * (by the influence function of a one-sided trimmed mean: Huber, Robust Statistics, 1981, 3.3).
+ * Student's t has k - 1 degrees of freedom.
+ */
 double
 stats_low_mean_half_width(const double *a, double limit_a,
 						  const double *b, double limit_b,
@@ -287,6 +306,10 @@ stats_undisturbed(double *x, int n, double *margin, double *work)
 	return mean;
 }
 
+/*
+ * The interval's ends are values of x with certain ranks, by the normal approximation of the
+ * binomial distribution (David and Nagaraja, Order Statistics, 2003, 7.1).
+ */
 double
 stats_typical(double *x, int n, double *margin)
 {
@@ -342,6 +365,11 @@ stats_line(const double *x, const double *y, int n)
 	return line;
 }
 
+/*
+ * The interval is that of the line through the means of the batches, which are nearly independent
+ * if batches are long (Law, Simulation Modeling and Analysis, 2015, section 9.5.3; Schmeiser,
+ * Operations Research 30(3), 1982, recommends 10 to 30 batches).
+ */
 double
 stats_line_half_width(const double *x, const double *y, int n, int batches,
 					  double confidence)
@@ -363,6 +391,10 @@ stats_line_half_width(const double *x, const double *y, int n, int batches,
 		stats_line(x_means, y_means, batches).slope_stderr;
 }
 
+/*
+ * The slope is the sum of (x[i] - mean) * y[i], divided by the sum of (x[i] - mean)^2.  So its
+ * largest error is the sum of |x[i] - mean| * bound[i], divided by the same sum of squares.
+ */
 double
 stats_line_bound(const double *x, const double *bound, int n)
 {
@@ -379,8 +411,16 @@ stats_line_bound(const double *x, const double *bound, int n)
 /* Standard deviation divided by the median absolute deviation, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-#define MAD_EFFICIENCY	0.37	/* efficiency of the MAD, see stats.h */
+#define MAD_EFFICIENCY	0.37	/* efficiency of the MAD, relative to the
+								 * standard deviation */
 
+/*
+ * The limits are the median -/+ max(t * s, tolerance). s = 1.4826 * MAD * n / (n - 0.8) estimates
+ * the standard deviation of the values that are no outliers, from the median absolute deviation
+ * (MAD; Croux and Rousseeuw, COMPSTAT 1992). t is the critical value of Student's distribution with
+ * 0.37 * (n - 1) degrees of freedom, because the MAD has 37 % of the efficiency of the standard
+ * deviation.
+ */
 OutlierLimits
 outlier_limits(double *x, int n, double outside, double tolerance)
 {

@@ -13,8 +13,7 @@
 extern double stats_mean(const double *x, int n);
 
 /*
- * Returns the sample standard deviation, with n - 1 in the denominator, by the corrected two-pass
- * algorithm (Chan, Golub and LeVeque, The American Statistician 37, 1983).  It is exactly 0 if all
+ * Returns the sample standard deviation, with n - 1 in the denominator.  It is exactly 0 if all
  * values are equal, and NAN for n < 2.
  */
 extern double stats_stddev(const double *x, int n);
@@ -31,10 +30,8 @@ extern double stats_low_mean(double *x, int n, int k, double *limit);
 /*
  * Returns half of the confidence interval of the difference between the stats_low_mean() of a and
  * of b. a[i] and b[i] were measured together; a NULL b stands for zeros. limit_a and limit_b are
- * the limits by stats_low_mean().  The standard error is that of the mean of min(a[i], limit_a) -
- * min(b[i], limit_b), times n / k (by the influence function of a one-sided trimmed mean: Huber,
- * Robust Statistics, 1981, 3.3).  Student's t has k - 1 degrees of freedom. a and b must be in
- * their original order.  "work" needs n elements.  NAN for k < 2.
+ * the limits by stats_low_mean(). a and b must be in their original order.  "work" needs n
+ * elements.  NAN for k < 2.
  */
 extern double stats_low_mean_half_width(const double *a, double limit_a,
 										const double *b, double limit_b,
@@ -50,9 +47,7 @@ extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
  * Returns the median of n measurements, including disturbed ones.  Sets *margin to half of its 95 %
- * confidence interval; NAN for n < 6.  The interval's ends are values of x with certain ranks, by
- * the normal approximation of the binomial distribution (David and Nagaraja, Order Statistics,
- * 2003, 7.1).  Sorts x.
+ * confidence interval; NAN for n < 6.  Sorts x.
  */
 extern double stats_typical(double *x, int n, double *margin);
 
@@ -69,30 +64,27 @@ typedef struct StatsLine
 
 extern StatsLine stats_line(const double *x, const double *y, int n);
 
+/* Largest number of batches; 10 to 30 are recommended (see stats.c). */
 #define STATS_MAX_BATCHES	30
 
 /*
  * Returns half of the confidence interval of the slope by stats_line() if deviations of successive
- * points may be correlated.  Divides the points into batches of successive points.  The interval is
- * that of the line through the batches' means, which are nearly independent if batches are long
- * (Law, Simulation Modeling and Analysis, 2015, section 9.5.3; Schmeiser, Operations Research
- * 30(3), 1982, recommends 10 to 30 batches).  NAN unless "batches" is at least 3, and at
- * most STATS_MAX_BATCHES and n.
+ * points may be correlated.  Divides the points into batches of successive points, which should be
+ * long.  NAN unless "batches" is at least 3, and at most STATS_MAX_BATCHES and n.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);
 
 /*
  * Returns the largest possible error of the slope by stats_line() if the error of y[i] is at most
- * bound[i], apart from an error that all y share.  It is the sum of |x[i] - mean| * bound[i],
- * divided by the sum of (x[i] - mean)^2.  NAN if the slope is NAN.
+ * bound[i], apart from an error that all y share.  NAN if the slope is NAN.
  */
 extern double stats_line_bound(const double *x, const double *bound, int n);
 
 /*
- * The next two functions are about Student's t distribution, which is computed by the regularised
- * incomplete beta function (NIST DLMF 8.17.22). df is the degrees of freedom, any number above 0.
- * From 1e17 upwards, including INFINITY, the distribution is normal.  Results for other df are NAN.
+ * The next two functions are about Student's t distribution. df is the degrees of freedom, any
+ * number above 0.  From 1e17 upwards, including INFINITY, the distribution is normal.  Results for
+ * other df are NAN.
  */
 
 /* Returns the two-sided p-value, P(|T| >= |t|).  t may be infinite. */
@@ -122,14 +114,11 @@ typedef struct OutlierLimits
 } OutlierLimits;
 
 /*
- * Returns the limits median -/+ max(t * s, tolerance). s = 1.4826 * MAD * n / (n - 0.8) estimates
- * the standard deviation of the values that are no outliers, from the median absolute deviation
- * (MAD; Croux and Rousseeuw, COMPSTAT 1992). t is the critical value of Student's distribution with
- * 0.37 * (n - 1) degrees of freedom, because the MAD has 37 % of the efficiency of the standard
- * deviation.  "outside" is the probability that a value that is no outlier is outside the limits.
- * If it is p / n, any of n such values is outside with a probability of about p (Davies and Gather,
- * Journal of the American Statistical Association 88, 1993).  Up to half of the values may be
- * outliers.  Overwrites x.  All limits are NAN for n < 3.
+ * Returns the limits of values that are no outliers.  "outside" is the probability that a value
+ * that is no outlier is outside the limits.  If it is p / n, any of n such values is outside with a
+ * probability of about p (Davies and Gather, Journal of the American Statistical Association 88,
+ * 1993).  The limits differ from the median by at least "tolerance".  Up to half of the values may
+ * be outliers.  Overwrites x.  All limits are NAN for n < 3.
  */
 extern OutlierLimits outlier_limits(double *x, int n, double outside, double tolerance);
 

@@ -1,3 +1,9 @@
+/*
+ * The state of the machine and of its clocks, from the files and system calls of Linux and FreeBSD.
+ *
+ * Containers and sandboxes hide some of these files, and other kernels lack them.  What cannot be
+ * read is unknown, which is no error.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +19,7 @@
 
 #include "core/reference.h"
 #include "core/system_state.h"
+#include "core/time_namespace.h"
 
 #if defined(__linux__)
 #define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -89,6 +96,13 @@ kernel_offers(const char *name, const char *names)
 }
 
 bool
+kernel_file(char *text, size_t size, const char *path)
+{
+	read_beginning(path, text, size);
+	return text[0] != '\0';
+}
+
+bool
 system_boot_id(char *id)
 {
 	read_beginning("/proc/sys/kernel/random/boot_id", id, BOOT_ID_SIZE);
@@ -125,6 +139,7 @@ system_boottime_s(void)
 double
 system_suspended_s(void)
 {
+	TimeNamespace namespace = time_namespace("");
 	double		before;
 	double		boottime;
 	double		after;
@@ -136,7 +151,7 @@ system_suspended_s(void)
 		boottime = system_boottime_s();
 		after = (double) kernel_clock_ns(CLOCK_MONOTONIC) / 1e9;
 	} while (after - before > 0.001 && --tries > 0);
-	return boottime - (before + after) / 2;
+	return (boottime - namespace.boottime_s) - ((before + after) / 2 - namespace.monotonic_s);
 }
 
 SystemSync
@@ -192,6 +207,21 @@ throttled_of_group(const char *mount, const char *group)
 		value = value_in_file(path, "throttled_usec") * 1e3;
 	return value;
 }
+
+/* Returns whether a list such as "cpu,cpuacct" contains the controller "cpu". */
+static bool
+has_cpu_controller(const char *controllers)
+{
+	while (*controllers != '\0')
+	{
+		size_t		length = strcspn(controllers, ",");
+
+		if (length == strlen("cpu") && strncmp(controllers, "cpu", length) == 0)
+			return true;
+		controllers += length + (controllers[length] == ',');
+	}
+	return false;
+}
 #endif
 
 /* Reads the groups of this process, and the first cpu.stat that exists for one of them. */
@@ -223,7 +253,7 @@ system_throttled_ns(void)
 			if (value < 0)
 				value = throttled_of_group("/unified", group);
 		}
-		else if (strstr(controllers, "cpu") == controllers || strstr(controllers, ",cpu") != NULL)
+		else if (has_cpu_controller(controllers))
 		{
 			value = throttled_of_group("/cpu", group);
 			/* within the container, its group may be mounted as the root */

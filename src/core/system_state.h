@@ -3,6 +3,7 @@
 #define CLOCKTIMING_SYSTEM_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define KERNEL_CLOCK_SIZE 1024	/* size of the buffers for names, in bytes */
 
@@ -12,6 +13,9 @@ extern bool kernel_clock_sources_available(char *names);
 
 /* Returns whether the list "names" contains a name.  FreeBSD appends a quality: TSC(1000). */
 extern bool kernel_offers(const char *name, const char *names);
+
+/* Reads the beginning of a file of the kernel; returns whether it was read and is not empty. */
+extern bool kernel_file(char *text, size_t size, const char *path);
 
 #define BOOT_ID_SIZE 37
 
@@ -27,7 +31,10 @@ typedef struct SystemCpuTime
 
 extern SystemCpuTime system_cpu_time(void);
 
-/* Returns the time in s since the machine started; on Linux, including suspensions. */
+/*
+ * Returns the time in s since the machine started; on Linux, including suspensions, and with the
+ * offset of the time namespace.
+ */
 extern double system_boottime_s(void);
 
 /* Returns the total time in s of the machine's suspensions since it started; 0 if not known. */

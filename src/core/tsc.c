@@ -1,9 +1,25 @@
+/*
+ * The time-stamp counter (TSC) of x86 processors.
+ *
+ * A kernel or a hypervisor may forbid CPUID, RDTSC and RDTSCP.  They then raise a signal, and an
+ * unhandled signal in one backend makes the postmaster restart the whole server.  So four checks
+ * precede the first reading: Linux's arch_prctl() allows CPUID; CPUID states that the processor has
+ * the counter; prctl() states that this process may read it; and a first reading raises no signal
+ * while handlers are installed (probe() in counter.c).
+ *
+ * The frequency that the hypervisor or CPUID states is preferred to a calibrated one, because it is
+ * the same in all processes.  It is used only if calibration confirms it (counter_consider()).
+ *
+ * No instruction shows whether the counters of all processors agree.  Linux compares them, and
+ * gives up the TSC as a clock source if they do not.  A TSC that Linux has given up is not trusted.
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/system_state.h"
 #include "core/tsc.h"
+#include "core/tsc_check.h"
 
 /* Names of hypervisors' clocks.  Linux may prefer one of them although the TSC is available. */
 static const char *const hypervisor_clocks[] = {
@@ -59,6 +75,11 @@ tsc_is_given_up(const TscEvidence *evidence)
 		(!kernel_offers_tsc(evidence) || !kernel_prefers_hypervisor(evidence));
 }
 
+/*
+ * The kernel's rejection of the TSC counts more than the processor's registers.  Without
+ * TSC_ADJUST, which shows whether firmware has changed the TSC, the kernel must use the TSC and
+ * check it.
+ */
 const char *
 tsc_judge(const TscEvidence *evidence)
 {
@@ -70,7 +91,12 @@ tsc_judge(const TscEvidence *evidence)
 		snprintf(reason, sizeof(reason), "the kernel %s the TSC: its clock source is %s",
 				 kernel_offers_tsc(evidence) ? "does not keep time by" : "has given up",
 				 evidence->kernel_source);
-	else if (tsc_is_default(evidence))
+	else if (evidence->tsc_adjust)
+		return NULL;
+	else if (kernel_uses_tsc(evidence) && evidence->unchecked_option != NULL)
+		snprintf(reason, sizeof(reason), "the processor has no TSC_ADJUST, and the kernel does not check the TSC (%s)",
+				 evidence->unchecked_option);
+	else if (kernel_uses_tsc(evidence))
 		return NULL;
 	else if (evidence->kernel_source[0] != '\0')
 		snprintf(reason, sizeof(reason), "the processor has no TSC_ADJUST, and the kernel's clock source is %s",
@@ -86,8 +112,11 @@ tsc_evidence(void)
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
 	static TscEvidence evidence = {.kernel_source = source, .kernel_sources_available = available};
-
 #ifdef __linux__
+	char		command_line[4096];
+
+	kernel_command_line(command_line, sizeof(command_line));
+	evidence.unchecked_option = tsc_unchecked_option(command_line);
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
 #endif
@@ -152,6 +181,11 @@ frequency_from_cpuid(void)
 	return get_leaf(0x16, r) ? (r[0] & 0xffff) * 1e6 : 0;
 }
 
+/*
+ * Executes CPUID for each leaf that a member of TscCpuid needs.  A leaf that the processor lacks
+ * leaves its members 0.  The leaves of hypervisors begin at 0x40000000, which states the highest
+ * one of them.
+ */
 TscCpuid
 tsc_cpuid_now(void)
 {
@@ -190,12 +224,19 @@ tsc_cpuid_now(void)
 }
 
 const char *
+tsc_why_no_cpuid(void)
+{
+	return tsc_cpuid()->readable ? NULL :
+		"the CPUID instruction may not be executed here, so nothing is known of the processor";
+}
+
+const char *
 tsc_why_no_rdtsc(void)
 {
 	static Probe tried = {.read = tsc_read_rdtsc};
 
-	if (!tsc_cpuid()->readable)
-		return "the CPUID instruction may not be executed here, so nothing is known of the processor";
+	if (tsc_why_no_cpuid() != NULL)
+		return tsc_why_no_cpuid();
 	if (!tsc_cpuid()->tsc)
 		return "the processor reports no time-stamp counter (CPUID leaf 1, EDX bit 4)";
 #ifdef __linux__
@@ -238,9 +279,15 @@ tsc_cpuid_now(void)
 }
 
 const char *
-tsc_why_no_rdtsc(void)
+tsc_why_no_cpuid(void)
 {
 	return "this is not an x86 processor";
+}
+
+const char *
+tsc_why_no_rdtsc(void)
+{
+	return tsc_why_no_cpuid();
 }
 
 const char *
@@ -270,8 +317,14 @@ tsc_frequency(void (*wait) (double seconds))
 
 	if (tsc_why_no_rdtsc() != NULL)
 		return NULL;
-	if (frequency.hz > 0)
+	if (frequency.calibrated_hz > 0)
 		return &frequency;
+
+	/*
+	 * a calibration that failed is repeated, and a stated frequency is judged
+	 * by it
+	 */
+	memset(&frequency, 0, sizeof(frequency));
 	counter_calibrate(&frequency, tsc_read_rdtsc, wait);
 	counter_consider(&frequency, tsc_cpuid()->hypervisor_hz, "hypervisor");
 	counter_consider(&frequency, tsc_cpuid()->cpuid_hz, "CPUID");

@@ -34,6 +34,9 @@ extern const TscCpuid *tsc_cpuid(void);
 /* Executes CPUID again, because a virtual machine may have moved to another processor. */
 extern TscCpuid tsc_cpuid_now(void);
 
+/* Returns NULL if CPUID could be executed, else the reason why nothing is known by CPUID. */
+extern const char *tsc_why_no_cpuid(void);
+
 /* Return NULL if this process may execute RDTSC or RDTSCP at present, else the reason why not. */
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
@@ -49,6 +52,7 @@ typedef struct TscEvidence
 	/* Linux's current and available clock sources; empty: not known */
 	const char *kernel_source;
 	const char *kernel_sources_available;
+	const char *unchecked_option;	/* result of tsc_unchecked_option() */
 } TscEvidence;
 
 /*
@@ -67,11 +71,13 @@ extern bool tsc_is_given_up(const TscEvidence *evidence);
 
 /*
  * Returns NULL if the TSC can be trusted, else the reason why not, valid until the next call.  The
- * rule is that of tsc_is_default(), but TSC_ADJUST does not suffice if Linux has given up the TSC.
+ * rule is that of tsc_is_default(), with two exceptions.  TSC_ADJUST does not suffice if Linux has
+ * given up the TSC.  If Linux keeps time by the TSC because it was told not to check it, this does
+ * not suffice, either.
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
-/* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
+/* Returns the current evidence, valid until the next call.  Takes some ten microseconds. */
 extern const TscEvidence *tsc_evidence(void);
 
 /* Returns the TSC's frequency; NULL if unknown.  Sleeps by wait() while measuring it (50 ms). */

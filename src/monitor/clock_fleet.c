@@ -22,6 +22,7 @@
 PG_FUNCTION_INFO_V1(internal_clock_fleet_connect);
 PG_FUNCTION_INFO_V1(internal_clock_outlier_limits);
 
+/* Longest timeout for connecting, in s: as a number of milliseconds, it must fit into an int. */
 #define MAX_TIMEOUT_S	3600
 
 /* True if the timeout, not the user, has requested the pending cancellation. */
@@ -110,6 +111,11 @@ finite_numbers(ArrayType *array, int *n)
 	return x;
 }
 
+/*
+ * Returns the limits beyond which a server's figure is an outlier of the fleet.  The probability of
+ * a false alarm is divided by the number of comparisons, so that it holds for all of them together
+ * (Bonferroni).
+ */
 Datum
 internal_clock_outlier_limits(PG_FUNCTION_ARGS)
 {

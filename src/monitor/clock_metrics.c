@@ -8,6 +8,8 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
@@ -41,6 +43,10 @@
 
 PG_FUNCTION_INFO_V1(clock_metrics);
 
+/*
+ * Numbers of plan nodes and of waits that are returned, as the help texts below state.  They are
+ * small, because each combination of labels is a time series in the monitoring system.
+ */
 #define WORST_NODES		10
 #define WORST_WAITS		20
 
@@ -210,6 +216,7 @@ typedef struct Watched
 	double		cost_ratio;		/* cost of a reading / its normal cost */
 } Watched;
 
+/* Copies what the worker has observed, so that the lock is not held while metrics are formed. */
 static void
 copy_watched(Watched *watched)
 {
@@ -292,6 +299,28 @@ severity_of_cost(const Watched *watched)
 	return watched->active[WATCH_COST] && watched->cost_ratio > 1 ? WORTH_NOTICE : OK;
 }
 
+/*
+ * Load average per CPU above which clock_advice() is expected to find that other processes
+ * interrupt a run: half of the run's time is lost at 2.  Below it, the run may have a CPU of its
+ * own.
+ */
+#define BUSY_LOAD			2.0
+
+/*
+ * Returns whether other processes interrupt runs on this machine.  The worker's observations are
+ * so short that the scheduler hardly interrupts them, even on a busy machine.  So the load average
+ * of the last minute decides, too.
+ */
+static bool
+runs_are_interrupted(const Watched *watched)
+{
+	double		load = 0;
+	long		cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return watched->active[WATCH_STOLEN] || watched->latest.off_cpu_percent >= LOST_PERCENT ||
+		(getloadavg(&load, 1) == 1 && cpus > 0 && load > BUSY_LOAD * cpus);
+}
+
 /* Adds the severities of those checks of clock_advice() that the worker can judge. */
 static void
 put_advice(FunctionCallInfo fcinfo, const Watched *watched)
@@ -308,8 +337,8 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 		{"backward_steps", warning_if(watched->recent[WATCH_BACKWARD])},
 		{"warps", warning_if(watched->recent[WATCH_WARP])},
 		{"lags", warning_if(watched->recent[WATCH_LAG])},
-		{"drift", warning_if(watched->active[WATCH_RATE])},
-		{"gaps", watched->active[WATCH_STOLEN] ? WORTH_NOTICE : OK},
+		{"drift", isnan(watched->latest.rate_ppm) ? NOT_KNOWN : warning_if(watched->active[WATCH_RATE])},
+		{"gaps", runs_are_interrupted(watched) ? WORTH_NOTICE : OK},
 		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING :
 		assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
 		{"invariant_tsc", warning_if(by_tsc && !tsc_cpuid()->invariant)},
@@ -390,6 +419,10 @@ put_running(FunctionCallInfo fcinfo)
 	put_metric(fcinfo, &metric_ends, (double) scores.late, "after");
 }
 
+/*
+ * Returns a row per value of a metric.  Leaves out metrics without a source, such as those of plans
+ * if clocktiming is not in shared_preload_libraries: a 0 would be taken for a measured value.
+ */
 Datum
 clock_metrics(PG_FUNCTION_ARGS)
 {

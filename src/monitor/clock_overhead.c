@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -103,6 +104,11 @@ run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_stat
 								 true, 0, false);
 	if (run.workload > 0)
 	{
+		if (XactReadOnly)
+			ereport(ERROR,
+					(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+					 errmsg("workload table needs a temporary table, which a read-only transaction cannot create"),
+					 errhint("Use workload => 'generate_series', also on a standby.")));
 		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE " AS SELECT i FROM %s AS i", from));
 		from = "pg_temp." WORKLOAD_TABLE;
 	}
@@ -126,6 +132,10 @@ put_estimate(Row *row, Estimate estimate, double factor, int decimals)
 	row_put_numbers(row, decimals, estimate.value * factor, estimate.margin * factor);
 }
 
+/*
+ * Measures the overhead of EXPLAIN ANALYZE by the executor's own interface, without parsing,
+ * planning and output.  Returns a row, with the overhead per row of the workload.
+ */
 Datum
 clock_executor_overhead(PG_FUNCTION_ARGS)
 {
@@ -138,22 +148,24 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	ExecutorTest run = run_executor(fcinfo, modes, lengthof(modes), false, clock, CLOCK_SHARE,
 									"clock_executor_overhead");
 	const PlanRounds *rounds = run.rounds;
+	Estimate	counting = rounds_overhead_ms(rounds, COUNTING, PLAIN);
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
+	Estimate	typical = rounds_typical_ms(rounds, ANALYZE, PLAIN);
 	double		ns = 1e6 / (double) run.rows;
 	double		plain_ms = rounds_ms(rounds, PLAIN);
 	Row			row = row_of_result(fcinfo);
 
 	row_put_count(&row, run.rows);
 	row_put_text(&row, workloads[run.workload]);
-	row_put_count(&row, rounds->rounds * rounds->block);
-	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
-	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
-	put_estimate(&row, timing, ns, 2);
-	put_estimate(&row, sum, ns, 2);
-	put_estimate(&row, rounds_typical_ms(rounds, ANALYZE, PLAIN), ns, 2);
+	row_put_numbers(&row, 2, counting.value * ns, timing.value * ns, sum.value * ns,
+					typical.value * ns);
 	row_put_number(&row, sum.value / plain_ms * 100, 4);
 	row_put_text(&row, clock_source_reads(clock));
+	row_put_numbers(&row, 2, counting.margin * ns, timing.margin * ns, sum.margin * ns,
+					typical.margin * ns);
+	row_put_count(&row, rounds->rounds * rounds->block);
+	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	row_put_numbers(&row, 2, run.reading.ns, run.reading.margin_ns, 2 * run.reading.ns,
 					timing.value * ns / (2 * run.reading.ns));
 	row_put_bool(&row, run.query->parallel);
@@ -170,6 +182,15 @@ median_ms(const PlanRounds *rounds, int mode)
 
 	/* passes a copy, because stats_median() sorts its argument */
 	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
+}
+
+/* Returns why a mode has no overhead, or no margin of the overhead; NULL: it has both. */
+static const char *
+reason_for_nulls(int mode, int runs, Estimate typical)
+{
+	if (runs == 0)
+		return "not_executed";
+	return mode > 0 && isnan(typical.margin) ? "few_rounds" : NULL;
 }
 
 /*
@@ -223,6 +244,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 		}
 		row_put_bool(&row, query->parallel);
 		row_put_bool(&row, query->jit);
+		row_put_text(&row, reason_for_nulls(mode, n, typical));
 		row_to_set(&row, fcinfo);
 	}
 }
@@ -273,6 +295,10 @@ get_timing_clock_sources(ArrayType *array)
 	return result;
 }
 
+/*
+ * Executes the caller's query at each level of instrumentation, once for each clock that the server
+ * can time with.  Each clock has an equal share of the duration.
+ */
 Datum
 clock_query_overhead(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,8 @@
 /* Checks arguments of SQL functions.  Comparisons such as !(x >= 0) reject NaN, too. */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -90,6 +92,10 @@ percent_text(Datum confidence)
 	return percent;
 }
 
+/*
+ * Rejects values below 50, because 0.95 is probably meant as 95 percent.  Subtracts from 100 as a
+ * numeric, so that a confidence such as 99.9999999999999999 is not rounded to 100.
+ */
 ConfidenceLevel
 arg_confidence(FunctionCallInfo fcinfo, int argno)
 {
@@ -155,4 +161,32 @@ require_preloaded(bool ready)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
 			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
+}
+
+void
+notice_setting_is_off(const char *setting)
+{
+	static const char *latest;
+	static TimestampTz latest_at;
+	TimestampTz statement_at = GetCurrentStatementStartTimestamp();
+
+	/* once per statement, which may read several views */
+	if (latest != NULL && strcmp(latest, setting) == 0 && latest_at == statement_at)
+		return;
+	latest = setting;
+	latest_at = statement_at;
+	ereport(NOTICE,
+			(errmsg("nothing is recorded, because %s is off", setting),
+			 errhint("Execute ALTER SYSTEM SET %s = on, and SELECT pg_reload_conf().", setting)));
+}
+
+void
+warn_unless_preloaded(const char *setting, bool ready, GucSource source)
+{
+	if (!ready && source >= PGC_S_INTERACTIVE && !InitializingParallelWorker)
+		ereport(WARNING,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s has no effect", setting),
+				 errdetail("The server was started without clocktiming in shared_preload_libraries."),
+				 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
 }

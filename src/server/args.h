@@ -3,6 +3,7 @@
 #define CLOCKTIMING_ARGS_H
 
 #include "fmgr.h"
+#include "utils/guc.h"
 
 #include "core/stats.h"
 
@@ -32,5 +33,14 @@ extern Oid	seen_user(void);
 
 /* Raises an ERROR that clocktiming must be preloaded, unless "ready". */
 extern void require_preloaded(bool ready);
+
+/* Notifies the reader of an empty view that nothing is recorded, because the setting is off. */
+extern void notice_setting_is_off(const char *setting);
+
+/*
+ * Warns that a setting has no effect unless "ready".  For check hooks, whose argument "source" is.
+ * Does not warn about values in configuration files, which each new session would repeat.
+ */
+extern void warn_unless_preloaded(const char *setting, bool ready, GucSource source);
 
 #endif							/* CLOCKTIMING_ARGS_H */

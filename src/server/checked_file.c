@@ -1,3 +1,13 @@
+/*
+ * Files that end with a checksum (CRC-32C).
+ *
+ * A file is written under a temporary name, which durable_rename() replaces by the final one.  So
+ * after a crash the file is the old one or the new one, never a part of it.  The checksum shows
+ * damage of other kinds, such as that by a failing disk.
+ *
+ * The postmaster calls these functions when the server starts and stops, and an error there would
+ * prevent that.  So failures are logged, and the caller starts without the file's contents.
+ */
 #include "postgres.h"
 
 #include <sys/stat.h>
@@ -66,6 +76,11 @@ take_checksum(CheckedReader *reader)
 	return EQ_CRC32C(crc, stored);
 }
 
+/*
+ * Reads a file into palloc'd memory, and verifies its checksum.  An unreadable file is logged here;
+ * the caller logs one with invalid data.  Limits the size, because a damaged file may have any
+ * size, and a file that does not fit into memory must not end the process.
+ */
 static CheckedStatus
 checked_read(CheckedReader *reader, const char *path, Size max_size, const char *consequence)
 {

@@ -1,7 +1,4 @@
-/*
- * Files that end with a checksum.  A file is written to PATH.tmp, which replaces PATH when it is
- * complete.  Errors are written to the server log, not raised.
- */
+/* Files that end with a checksum.  Errors are written to the server log, not raised. */
 #ifndef CLOCKTIMING_CHECKED_FILE_H
 #define CLOCKTIMING_CHECKED_FILE_H
 

@@ -1,3 +1,8 @@
+/*
+ * Facts about the platform, and how an administrator changes the kernel's clock source.  The
+ * commands are those of the kernel itself and of common boot loaders.  They are only shown, never
+ * executed.
+ */
 #include "postgres.h"
 
 #include <sys/utsname.h>
@@ -78,6 +83,16 @@ platform_operating_system(void)
 	if (uname(&name) < 0)
 		return NULL;
 	return psprintf("%s %s %s", name.sysname, name.release, name.machine);
+}
+
+char *
+platform_linux_release(void)
+{
+	struct utsname name;
+
+	if (uname(&name) < 0 || strcmp(name.sysname, "Linux") != 0)
+		return NULL;
+	return pstrdup(name.release);
 }
 
 int

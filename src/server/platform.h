@@ -19,6 +19,9 @@ extern void platform_change_of_kernel_clock_source(const char *source, const cha
 /* Returns name, release and machine as printed by uname -srm; NULL: not known. */
 extern char *platform_operating_system(void);
 
+/* Returns the release of Linux as printed by uname -r; NULL: not known, or another system. */
+extern char *platform_linux_release(void);
+
 /* Return the numbers of CPUs online and of CPUs that this backend may use; 0: not known. */
 extern int	platform_cpus_online(void);
 extern int	platform_cpus_allowed(void);

@@ -1,3 +1,7 @@
+/*
+ * Progress reports of long runs, as NOTICEs.  Reports are due at multiples of
+ * clocktiming.progress_interval after the start, so that a late report does not delay the next one.
+ */
 #include "postgres.h"
 
 #include <math.h>

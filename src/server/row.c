@@ -1,3 +1,10 @@
+/*
+ * Rows that SQL functions return.
+ *
+ * Functions with many columns add their values in the order of the columns.  An assertion fails if
+ * a function adds too many or too few, so that tests notice if only the C code or only the install
+ * script has a new column.
+ */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,3 +1,11 @@
+/*
+ * Calls functions in subtransactions.
+ *
+ * The code follows that of PL/pgSQL's exception blocks: it restores the memory context and the
+ * resource owner after the subtransaction, however that has ended.  An error is copied to the
+ * caller's memory context before the subtransaction is rolled back, because the rollback frees the
+ * memory of the error.
+ */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -5,6 +13,10 @@
 
 #include "server/subtransaction.h"
 
+/*
+ * Calls work(arg) in a subtransaction, and commits it if "keep" is true and no error has occurred.
+ * Returns the error, or NULL.
+ */
 static ErrorData *
 run(void (*work) (void *arg), void *arg, bool keep)
 {

@@ -1,3 +1,14 @@
+/*
+ * Waits in a long run.
+ *
+ * A latch wakes up at once when a signal arrives, but its timeout has a resolution of a
+ * millisecond.  pg_usleep() wakes up only some 60 us late, but if a signal arrives just before it,
+ * the signal takes effect only after the sleep.  So a wait uses the latch for all but its last
+ * LAST_SLEEP_S to 2 * LAST_SLEEP_S, and pg_usleep() for the rest.
+ *
+ * A run that must observe its clock often sets Wait.awake.  Its wait consists of sleeps of at most
+ * SHORT_SLEEP_S, after each of which awake() is called.
+ */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -58,6 +69,11 @@ wait_briefly(double seconds)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/*
+ * Sleeps until due_s.  In each iteration, first checks for interrupts and reports progress, then
+ * sleeps for at most a tenth of a second.  With "awake", loops without sleeping for the last
+ * AWAKE_S, because a sleep would end too late.
+ */
 bool
 wait_until(Wait *wait, double due_s)
 {

@@ -81,7 +81,10 @@ is(join(' ', grep { $tests !~ /alertname: $_\n/ } $rules =~ /alert: (\w+)/g), ''
 my $shim = ClockShim->new('drift_clock', 7);
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 500ms\nclocktiming.max_overhead = 100");
+# Listens on TCP for burningalchemist's sql_exporter. Its version 0.24 takes the path of a URL without
+# a host for the directory of the Unix socket.
+$node->append_conf('pg_hba.conf', 'host all all 127.0.0.1/32 trust');
+$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\nshared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 500ms\nclocktiming.max_overhead = 100");
 $shim->start($node);
 if ($node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int >= 190000}) eq 't')
 {
@@ -106,7 +109,7 @@ $config =~ s{postgres://\S+}{$url};
 $config =~ s/interval: 15s/interval: 1s/;
 run_in_background('sql_exporter', 'prometheus-sql-exporter', '-config.file', put('sql_exporter.yml', $config), '-web.listen-address', "127.0.0.1:$port{sql_exporter}");
 run_in_background('burningalchemist', 'sql_exporter', "-web.listen-address=127.0.0.1:$port{burningalchemist}", '-config.file',
-	put('burningalchemist.yml', "target:\n  data_source_name: $url\n  collectors: [clocktiming]\ncollector_files: [$monitoring/clocktiming.collector.yml]\n"))
+	put('burningalchemist.yml', "target:\n  data_source_name: postgres://regress_monitor\@127.0.0.1:$pg_port/postgres?sslmode=disable\n  collectors: [clocktiming]\ncollector_files: [$monitoring/clocktiming.collector.yml]\n"))
   if $port{burningalchemist};
 my $listen = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port{openmetrics}, Listen => 5, ReuseAddr => 1) or die "$port{openmetrics}: $!\n";
 run_in_background('openmetrics', sub {

@@ -25,9 +25,9 @@ SELECT n, check_name, severity, finding, action, array_position(ARRAY['ok', 'not
 FROM clock_advice() WITH ORDINALITY AS a(check_name, severity, finding, action, n);
 SELECT is((SELECT array_agg(check_name ORDER BY check_name) FROM advice),
           (SELECT array_agg(check_name ORDER BY check_name)
-           FROM (SELECT check_name FROM detail UNION ALL VALUES ('overall'), ('explain_clock'))
-               AS c),
-          'clock_advice: each check of clock_check, explain_clock and overall, each once');
+           FROM (SELECT check_name FROM detail UNION ALL VALUES ('overall'), ('explain_clock'),
+               ('migration')) AS c),
+          'clock_advice: the checks, overall, explain_clock and migration, each once');
 SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall',
     'clock_advice: the verdict is the first row');
 SELECT is((SELECT rank FROM advice WHERE n = 1),
@@ -72,8 +72,8 @@ SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name
 -- clock_advice() does not change settings of the session.
 SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings
     WHERE name = 'timing_clock_source';
-SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
-    'clock_advice: 11 rows if the server reads the system clock');
+SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 12,
+    'clock_advice: 12 rows if the server reads the system clock');
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9,
     'clock_report: works if the server reads the system clock');
 SELECT is(setting, 'system',
@@ -88,7 +88,7 @@ SET LOCAL statement_timeout = '800ms';
 SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014',
     'statement_timeout ends clock_advice while the skew is measured');
 SET LOCAL statement_timeout = 0;
-SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11,
+SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 12,
     'after a timeout, the next call of clock_advice returns all rows');
 
 -- There is no false warning: if the vDSO reads the system clock, it counts as fast, whatever clock

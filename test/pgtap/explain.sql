@@ -335,7 +335,7 @@ SELECT is((SELECT array_agg(to_jsonb(w)) FROM whole AS w WHERE w.n = s.n AND w.m
                   AND num_nonnulls(samples, sampler_ms, cpu_ms, wait_ms, cpu_wait_ms)
                       = CASE m WHEN 'full' THEN 0 ELSE 5 END
                   AND (plain_ms > 0) IS NOT DISTINCT FROM CASE m WHEN 'full' THEN true END
-                  AND note ~ '^\d+\.\d ms($|,\n  \d+\.\d ms waiting for a CPU)'
+                  AND note ~ '^\d+\.\d ms($|,\n  waited \d+\.\d ms for a CPU[,:])'
                   AND abs(substring(note FROM '^[0-9.]+')::numeric - run_ms) <= 0.0501) IS NOT
                       TRUE), NULL,
           m || ': times and note of the run of ' || query)

@@ -3,12 +3,20 @@ SET stats_fetch_consistency = snapshot;
 BEGIN;
 SELECT * FROM no_plan();
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
+CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(setting => NULL);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing',
     'auto_explain.log_analyze', 'auto_explain.log_timing = off', 'clocktiming.sampled_timing'],
           'clock_impact: five settings, in this order');
+-- README's statement shows the first columns, whose widths and those of their separators fit 100
+-- columns.
+SELECT columns_are('impact', '{setting,verdict,max_sample_rate,most_slowdown_percent,'
+    'slowdown_percent,in_effect,value,period_s,reason,advice}'::name[]);
+SELECT cmp_ok(sum(greatest(length(attname), CASE attname WHEN 'verdict' THEN 19
+                           WHEN 'setting' THEN (SELECT max(length(setting)) FROM impact) END) + 3),
+              '<=', 100::bigint, 'clock_impact: the first four columns fit 100 columns')
+FROM pg_attribute WHERE attrelid = 'impact'::regclass AND attnum BETWEEN 1 AND 4;
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail),
     (SELECT array_agg(setting ORDER BY setting) FROM impact),
           'each of the five settings times some kind of work');
@@ -62,20 +70,17 @@ SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_pe
     work || ': operations_per_s is operations divided by period_s')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
--- The total is the sum of its parts. Both calls read the same snapshot of the statistics.
-SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5,
-    i.setting || ': operations_per_s is the sum over the kinds of work')
-FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s,
+-- The total is the sum of its parts. Both calls read the same snapshot of the statistics, but
+-- divide by the periods until then.
+SELECT cmp_ok(abs(i.slowdown_percent / nullif(d.slowdown_percent * d.age, 0) - 1), '<=', 0.5,
+    i.setting || ': slowdown_percent is the sum over the kinds of work')
+FROM impact AS i JOIN (SELECT setting, sum(slowdown_percent) AS slowdown_percent,
     max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
-WHERE i.setting LIKE 'track%';
-SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * reading_ns / 1e7), '<=',
-    cpu_percent * 0.01 + 0.0005,
-              setting || ': cpu_percent is the cost of the readings') FROM impact
-                  WHERE setting LIKE 'track%';
-SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d
-    WHERE d.setting = i.setting),
-          i.setting || ': statistics names the views of all kinds of work') FROM impact AS i;
+WHERE i.setting LIKE 'track%' AND i.slowdown_percent > 0.01;
+SELECT is(i.period_s >= d.period_s - 60, true, i.setting || ': period_s is the longest')
+FROM impact AS i JOIN (SELECT setting, max(period_s) AS period_s FROM detail GROUP BY setting) AS d
+    USING (setting);
 
 -- The numbers of operations are those of the server's statistics.
 CREATE FUNCTION pg_temp.counts(query text) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
@@ -124,7 +129,7 @@ COMMIT;
 
 -- A known amount of work is counted.
 RESET stats_fetch_consistency;
-CREATE TEMP TABLE before AS SELECT * FROM clock_impact(detail => true);
+CREATE TEMP TABLE before AS SELECT * FROM clock_impact(setting => NULL);
 CREATE TEMP TABLE after (LIKE before);
 CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000)
     AS i;
@@ -146,7 +151,7 @@ BEGIN
         PERFORM pg_stat_force_next_flush();
         COMMIT;
         DELETE FROM after;
-        INSERT INTO after SELECT * FROM clock_impact(detail => true);
+        INSERT INTO after SELECT * FROM clock_impact(setting => NULL);
         EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before
             AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
         PERFORM pg_sleep(0.1);
@@ -245,160 +250,117 @@ FROM (VALUES (NULL, '{pg_stat_database,"at least",0.2000,2.4000}'::text[]),
          true, '{"reading_ns": 10}') AS w
 WHERE w.work = 'temporary files';
 
--- advice follows from the slowdown, its upper limit and bound. The function that returns this
--- server's costs is replaced by one that returns made-up costs.
+-- verdict, max_sample_rate and reason follow from the slowdown, its upper limit and bound. The
+-- function that returns this server's costs is replaced by one that returns made-up costs.
 CREATE TEMP TABLE made_up (setting text, cpu_percent numeric, most_cpu_percent numeric, bound text,
-    advice text, advice_of_a_minute text);
+    verdict text, max_sample_rate numeric, reason text);
 INSERT INTO made_up VALUES
-    ('exact, low', 0.9, 0.9, NULL,
-        'yes (based on 1 s; try clock_impact(60))', 'yes'),
-    ('exact, high', 1.1, 1.1, NULL, 'only while needed', 'only while needed'),
-    ('estimate, low', 0.2, NULL, 'estimate',
-        'measure clock_impact(60)', 'only while needed (uncertain)'),
-    ('estimate, limit above 1', 0.2, 1.2, 'estimate', 'measure clock_impact(60)',
-        'only while needed (uncertain)'),
-    ('estimate, near 1', 0.5, NULL, 'estimate', 'measure clock_impact(60)',
-        'only while needed (uncertain)'),
-    ('estimate, high', 3.1, NULL, 'estimate', 'only while needed', 'only while needed'),
-    ('at least, low', 0.4, NULL, 'at least', 'measure clock_impact(60)',
-        'only while needed (uncertain)'),
-    ('at least, high', 1.1, NULL, 'at least', 'only while needed', 'only while needed'),
-    ('at most, low', 0.9, 0.9, 'at most',
-        'yes (based on 1 s; try clock_impact(60))', 'yes'),
-    ('at most, high', 1.1, 1.1, 'at most', 'measure clock_impact(60)',
-        'only while needed (uncertain)'),
-    ('auto_explain, low', 0.04, 300, 'estimate',
-        'only if sample_rate <= 0.003 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
-    ('auto_explain.log_timing = off', 0.06, 300, 'estimate',
-        'only if sample_rate <= 0.003 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 0.003 (now 1; try clocktiming.track)'),
-    ('auto_explain.log_analyze', 40, 200, 'estimate',
-        'only if sample_rate <= 0.005 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 0.005 (now 1; try clocktiming.track)'),
-    ('clocktiming.sampled_timing', 1, 2, 'estimate',
-        'only if sample_rate <= 0.5 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 0.5 (now 1; try clocktiming.track)'),
-    ('auto_explain, 1 %', 1, 1, 'at least',
-        'only if sample_rate <= 1 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 1 (now 1; try clocktiming.track)'),
-    ('auto_explain, cost unknown', NULL, 12, NULL,
-        'only if sample_rate <= 0.08 (now 1; calls guessed from 1 s)',
-        'only if sample_rate <= 0.08 (now 1; try clocktiming.track)'),
-    ('auto_explain, no limit', 0.01, NULL, 'estimate',
-        'unknown; try clocktiming.track, or clock_query_overhead(...)',
-        'unknown; try clocktiming.track, or clock_query_overhead(...)'),
-    ('unknown', NULL, NULL, NULL, 'unknown, see reason', 'unknown, see reason');
+    ('exact, low', 0.9, 0.9, NULL, 'on', NULL, 'low'),
+    ('exact, high', 1.1, 1.1, NULL, 'off', NULL, 'high'),
+    ('estimate, low', 0.2, NULL, 'estimate', 'unknown', NULL, 'uncertain'),
+    ('estimate, limit above 1', 0.2, 1.2, 'estimate', 'unknown', NULL, 'uncertain'),
+    ('estimate, high', 3.1, NULL, 'estimate', 'off', NULL, 'high'),
+    ('at least, low', 0.4, NULL, 'at least', 'unknown', NULL, 'uncertain'),
+    ('at least, high', 1.1, NULL, 'at least', 'off', NULL, 'high'),
+    ('at most, low', 0.9, 0.9, 'at most', 'on', NULL, 'low'),
+    ('at most, high', 1.1, 1.1, 'at most', 'unknown', NULL, 'uncertain'),
+    ('auto_explain, low', 0.04, 300, 'estimate', 'on_with_sample_rate', 0.003, 'calls_guessed'),
+    ('auto_explain.log_timing = off', 0.06, 300, 'estimate', 'on_with_sample_rate', 0.003,
+     'calls_guessed'),
+    ('auto_explain.log_analyze', 40, 200, 'estimate', 'on_with_sample_rate', 0.005,
+     'calls_guessed'),
+    ('clocktiming.sampled_timing', 1, 2, 'estimate', 'on_with_sample_rate', 0.5, 'calls_guessed'),
+    ('auto_explain, 1 %', 1, 1, 'at least', 'on_with_sample_rate', 1, 'calls_guessed'),
+    ('auto_explain, cost unknown', NULL, 12, NULL, 'on_with_sample_rate', 0.08, 'calls_guessed'),
+    ('auto_explain, no limit', 0.01, NULL, 'estimate', 'unknown', NULL, 'no_upper_limit'),
+    ('unknown', NULL, NULL, NULL, 'unknown', NULL, 'not_counted');
 CREATE TEMP TABLE original AS SELECT pg_get_functiondef('internal_clock_impact'::regproc) AS def;
 DO $$
 BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
         SELECT m.setting, 'off'::text, false, 'work'::text, m.cpu_percent, 0.0, 0.0,
             m.most_cpu_percent, m.bound, 1::bigint, 1.0,
-            1.0, 0.0, 1.0, 1.0,
+            1.0, 0.0, 1.0, CASE WHEN seconds IS NULL THEN 11.0 ELSE seconds::numeric END,
                CASE WHEN seconds IS NULL THEN 'since the last reset' ELSE 'observed' END, 2.0, 0.0,
                'clock'::text, m.cpu_percent, m.most_cpu_percent,
                'view'::text, 'reason'::text
                    FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
-SELECT is(i.advice, m.advice, m.setting
-    || ': advice from statistics of 1 s') FROM clock_impact() AS i RIGHT JOIN made_up
-    AS m USING (setting);
-SELECT is(i.advice, m.advice_of_a_minute, m.setting || ': advice from clock_impact(60)')
-    FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
-SELECT is((SELECT most_cpu_percent FROM clock_impact() WHERE setting = 'exact, high'), 1.1,
-    'most_cpu_percent of a setting with one kind of work');
+SELECT is(ARRAY[i.verdict, i.max_sample_rate::text, i.reason, i.most_slowdown_percent::text],
+          ARRAY[m.verdict, m.max_sample_rate::text, m.reason, m.most_cpu_percent::text],
+          m.setting || ': verdict of clock_impact(60)')
+FROM clock_impact(60) AS i RIGHT JOIN made_up AS m USING (setting);
+SELECT is(ARRAY[i.verdict, i.reason],
+          ARRAY['unknown', CASE m.reason WHEN 'not_counted' THEN m.reason ELSE 'short_period' END],
+          m.setting || ': verdict from statistics of 11 s')
+FROM clock_impact() AS i RIGHT JOIN made_up AS m USING (setting);
 SET LOCAL auto_explain.sample_rate = 0.01;
-SELECT is((SELECT advice FROM clock_impact(60) WHERE setting = 'auto_explain.log_analyze'),
-    'only if sample_rate <= 0.00005 (now 0.01; try clocktiming.track)',
-    'advice depends on auto_explain.sample_rate');
+SELECT is((SELECT max_sample_rate FROM clock_impact(60) WHERE setting = 'auto_explain.log_analyze'),
+    0.00005, 'max_sample_rate depends on auto_explain.sample_rate');
 RESET auto_explain.sample_rate;
--- The advice is short, so that the output of README's statement fits 120 columns.
-SELECT cmp_ok(max(length(advice)), '<=', 63,
-    'advice has at most 63 characters') FROM clock_impact();
-SELECT is(count(advice), 0::bigint, 'clock_impact(detail => true) has no advice')
-    FROM clock_impact(detail => true);
+SELECT is(count(*), 0::bigint, 'advice is one of a few sentences')
+FROM clock_impact() WHERE advice IS NULL OR length(advice) > 130;
+SELECT is(ARRAY[max(length(l)) <= 66, bool_or(l ~ '`')], '{t,f}',
+          'in lines of at most 66 columns, without backquotes')
+FROM clock_impact(), regexp_split_to_table(advice, E'\n') AS l;
 -- If the server was idle in the observed time, the rows are those of the statistics.
 UPDATE made_up SET setting = 'idle';
 DO $$
 BEGIN
     EXECUTE regexp_replace((SELECT def FROM original), '\mBEGIN ATOMIC.*', $body$BEGIN ATOMIC
         SELECT DISTINCT m.setting, 'off'::text, false, 'work'::text, 0.1, 0.0, 0.0, 0.1,
-               NULL::text, 1::bigint, 1.0, 1.0, 0.0, 1.0, 5.0,
+               NULL::text, 1::bigint, 1.0, 1.0, 0.0, 1.0, 600.0,
                CASE WHEN seconds IS NULL THEN 'since the last reset' ELSE 'observed' END, 2.0, 0.0,
                'clock'::text, CASE WHEN seconds IS NULL THEN 0.2 END,
                CASE WHEN seconds IS NULL THEN 0.3 END, 'view'::text, 'reason'::text
         FROM pg_temp.made_up AS m;
     END $body$);
 END $$;
-SELECT is((SELECT ARRAY[slowdown_percent::text, period, advice] FROM clock_impact(60)),
-          '{0.2,since the last reset,"yes (idle now, based on 5 s)"}', 'idle server: statistics');
-SELECT is((SELECT ARRAY[slowdown_percent::text, period, advice] FROM clock_impact(60, true)),
-          '{NULL,observed,NULL}', 'idle server: detail has the observed work');
+SELECT is((SELECT ARRAY[slowdown_percent::text, verdict, reason] FROM clock_impact(60)),
+          '{0.2,on,low}', 'idle server: statistics');
+SELECT is((SELECT ARRAY[slowdown_percent::text, period] FROM clock_impact(NULL, 60)),
+          '{NULL,observed}', 'idle server: the kinds of work are the observed ones');
 DO $$ BEGIN EXECUTE (SELECT def FROM original); END $$;
 SET LOCAL clocktiming.track = on;
 SELECT isnt_empty('SELECT FROM clock_impact()',
     'clocktiming.track without clocktiming in shared_preload_libraries');
 SET LOCAL clocktiming.track = off;
 
--- "cost" and "most" are in percent of one CPU, "slow" and "most_slow" in percent of the sessions'
--- active time.  The latter two decide.  "s" is the period of the statistics, or NULL if the work
--- was observed.
-CREATE FUNCTION pg_temp.advice(name text, cost numeric, most numeric, slow numeric,
-                               most_slow numeric, bound text, statistics text, s numeric,
-                               seconds float8) RETURNS text LANGUAGE sql
-AS $$SELECT internal_clock_timing_advice(jsonb_build_object(
-         'setting', name, 'cpu_percent', cost, 'most_cpu_percent', most, 'slowdown_percent', slow,
-         'most_slowdown_percent', most_slow, 'bound', bound, 'statistics', statistics,
+-- "slow" and "most" are in percent of the sessions' active time, and decide.  "s" is the period of
+-- the statistics, or NULL if the work was observed.
+CREATE FUNCTION pg_temp.verdict(name text, slow numeric, most numeric, statistics text, s numeric,
+                                seconds float8) RETURNS text LANGUAGE sql
+AS $$SELECT concat_ws(' ', verdict, max_sample_rate, reason)
+     FROM internal_clock_verdict(jsonb_build_object(
+         'setting', name, 'cpu_percent', 10, 'most_cpu_percent', 20, 'slowdown_percent', slow,
+         'most_slowdown_percent', most, 'bound', 'estimate', 'statistics', statistics,
          'period', CASE WHEN s IS NULL THEN 'observed' ELSE 'since the last reset' END,
          'period_s', s), seconds)$$;
-CREATE TEMP TABLE known AS
-SELECT * FROM (VALUES
-    (3599, 'auto_explain', 0.5, 0.6, 5, 6,
-     'only if sample_rate <= 0.1 (now 1; calls guessed from 60 min)'),
-    (3600, 'auto_explain', 0.5, 0.6, 5, 6,
-     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
-    (NULL, 'auto_explain', 50, 60, 5, 6,
-     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
-    -- not counted, because statements are unknown
-    (NULL, 'clocktiming.sampled_timing', 0.01, NULL, 0, NULL, 'unknown, see reason'),
-    (NULL, 'auto_explain.log_timing = off', 0.1, 0.2, 0.5, 0.9, 'yes'),
-    (NULL, 'auto_explain.log_timing = off', 10, 20, 0.5, 0.9, 'yes'),
-    (120, 'auto_explain', 0.1, 0.2, 0.5, 0.9, 'yes (based on 2 min; try clock_impact(60))'),
-    (7200, 'track_io_timing', 10, 10, 0.5, 0.6, 'yes'),
-    (7200, 'track_io_timing', 0.5, 0.6, 6, 10, 'only while needed'),
-    -- before PostgreSQL 14; unknown or no operations
-    (NULL, 'auto_explain', 0.01, NULL, NULL, NULL,
-     'unknown; try clocktiming.track, or clock_query_overhead(...)'),
-    (7200, 'auto_explain', NULL, 6, NULL, 6,
-     'only if sample_rate <= 0.1 (now 1; try clocktiming.track)'),
-    (NULL, 'auto_explain', 0, 0, 0, 0, 'yes')
-    ) AS v (s, name, cost, most, slow, most_slow, advice);
-SELECT is(pg_temp.advice(name, cost, most, slow, most_slow, 'estimate', 'a view', s, NULL), advice,
-          concat_ws(', ', 'advice', name, s, cost, most, slow, most_slow))
-FROM known;
-SELECT is(pg_temp.advice('auto_explain', 5, 6, 5, 6, 'estimate', 'clock_node_stats', s, NULL), a,
-          'advice if clocktiming.track has counted calls: ' || a)
-FROM (VALUES (NULL, 'only if sample_rate <= 0.1 (now 1)'),
-             (3600, 'only if sample_rate <= 0.1 (now 1)'),
-             (3599, 'only if sample_rate <= 0.1 (now 1, based on 60 min)')) AS v (s, a);
-SELECT is(pg_temp.advice('track_io_timing', 5, NULL, 0.1, most, 'estimate', NULL, s, seconds), a,
-          format('period of %s s, argument %s: %s', s, seconds, a))
-FROM (VALUES (0.9, 59.9, NULL, 'yes (based on 60 s; try clock_impact(60))'),
-             (0.9, 60, NULL, 'yes (based on 1 min; try clock_impact(60))'),
-             (0.9, 3599.4, NULL, 'yes (based on 60 min; try clock_impact(60))'),
-             (0.9, 3600, NULL, 'yes'),
-             (0.9, 59.4, 60, 'yes (idle now, based on 59 s)'),
-             (0.9, 5399, 60, 'yes (idle now, based on 90 min)'),
-             (0.9, 5400, 60, 'yes (idle now, based on 2 h)'),
-             (0.9, NULL, 60, 'yes'),
-             (1, 3600, NULL, 'measure clock_impact(60)'),
-             (1, 3600, 60, 'unknown: idle server; repeat under load'),
-             (1, NULL, 60, 'only while needed (uncertain)')) AS v (most, s, seconds, a);
-SELECT cmp_ok(length(pg_temp.advice('auto_explain', 40, 5000, 20, 4000, 'estimate', v, s, NULL)),
-              '<=', 63, 'advice on a sample_rate has at most 63 characters')
-FROM (VALUES ('a view', NULL), ('a view', 59), ('clock_node_stats', 3599)) AS t (v, s);
+SELECT is(pg_temp.verdict(name, slow, most, statistics, s, seconds), expected,
+          concat_ws(', ', 'verdict', name, slow, most, statistics, s, seconds))
+FROM (VALUES
+    ('auto_explain', 5, 6, 'a view', NULL, NULL, 'on_with_sample_rate 0.1 calls_guessed'),
+    ('auto_explain', 5, 6, 'clock_node_stats', NULL, NULL, 'on_with_sample_rate 0.1 high'),
+    ('auto_explain', 5, 6, 'a view', 60, NULL, 'on_with_sample_rate 0.1 calls_guessed'),
+    ('auto_explain', 5, 6, 'a view', 59.9, NULL, 'unknown short_period'),
+    ('auto_explain', 5, 6, 'a view', 59.9, 60, 'unknown idle'),
+    ('auto_explain', 20, 4000, 'a view', NULL, NULL,
+     'on_with_sample_rate 0.0002 calls_guessed'),
+    ('auto_explain', 0.5, 0.9, 'a view', NULL, NULL, 'on low'),
+    ('auto_explain', 0, 0, 'a view', NULL, NULL, 'on low'),
+    ('auto_explain', 0.5, NULL, 'a view', NULL, NULL, 'unknown no_upper_limit'),
+    -- statements are not counted
+    ('clocktiming.sampled_timing', 0, NULL, 'a view', NULL, NULL, 'unknown not_counted'),
+    -- a fresh server: no session was active
+    ('auto_explain', NULL, NULL, 'a view', 11, NULL, 'unknown idle'),
+    ('track_io_timing', NULL, NULL, 'a view', 11, NULL, 'unknown idle'),
+    ('track_io_timing', 0.5, 0.6, 'a view', 7200, NULL, 'on low'),
+    ('track_io_timing', 6, 10, 'a view', 7200, NULL, 'off high'),
+    ('track_io_timing', 1, 1, 'a view', 3600, NULL, 'unknown uncertain'),
+    ('track_io_timing', 1, 1, 'a view', 3600, 60, 'unknown idle'),
+    ('track_io_timing', 1, 1, 'a view', NULL, 60, 'unknown uncertain')
+    ) AS v (name, slow, most, statistics, s, seconds, expected);
 
 -- With clocktiming.sampled_timing, only a few calls are timed. Then the cost depends on the number
 -- of statements.
@@ -429,6 +391,15 @@ SELECT results_eq(
                     ('clocktiming.sampled_timing', %1$L <> 'off', 0.5000, 1.0000)$$, s),
     s || ' for sampled_timing: one of log_analyze and sampled_timing is in effect')
 FROM unnest('{off,on,auto_explain}'::text[]) AS s;
+-- Statements of few calls cost what timing these calls costs: here 10 calls of 40 ns. The upper
+-- limit is 0.2 ms * 40 / 800, because it assumes 4 calls per row.
+SELECT is(ARRAY[operation_ns, cpu_percent, most_cpu_percent], ARRAY[400.00, 2.0000, 50.0000],
+    'sampled: statements of 10 calls')
+FROM internal_clock_works(
+    '{"active ms": {"per_s": 500}, "calls of plan nodes": {"total": 1, "per_s": 5e5},
+      "statements": {"total": 100, "per_s": 50000}}', true,
+    '{"counting_ns": 3, "timing_ns": 40}')
+WHERE work = 'statements';
 SELECT is(ARRAY[operation_ns, cpu_percent, most_cpu_percent], ARRAY[1000000.00, 5.0000, 5.0000],
     'sampled: with a slow clock, 800 calls that are timed cost more than sampling')
 FROM pg_temp.works(1250) WHERE work = 'statements';
@@ -471,13 +442,13 @@ SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact()
     WHERE setting = 'auto_explain.log_timing = off'), ARRAY['on', 'false'],
           'log_timing = off: the value is that of log_timing');
 SET LOCAL auto_explain.log_analyze = on;
-CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true)
+CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact()
     WHERE setting = 'auto_explain.log_analyze';
 SELECT ok(in_effect, 'log_analyze is in effect if it is on') FROM instrumented;
 -- For auto_explain, the statements that clocktiming executes are nested. With this setting,
 -- auto_explain instruments them, and clocktiming cannot measure the cost of a call.
 SET LOCAL auto_explain.log_nested_statements = on;
-CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true)
+CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(setting => NULL)
     WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0,
@@ -485,10 +456,10 @@ SELECT is(round(operation_ns / reading_ns, 1), 2.0,
 SELECT matches(reason, 'another extension instruments the query',
     'reason says that another extension instruments the query') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
-CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true)
+CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(setting => NULL)
     WHERE setting = 'auto_explain.log_analyze';
 SET LOCAL auto_explain.sample_rate = 0.01;
-CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true)
+CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(setting => NULL)
     WHERE setting = 'auto_explain.log_analyze';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=',
     0.001,

@@ -11,12 +11,30 @@ SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: '
     || (SELECT clock FROM clock_sources WHERE source = 'system'),
           'the third line names the system clock');
 
+-- The list of durations ends after 40 rows, and its title says so, unless the cutoff is 100 %.
+CREATE FUNCTION pg_temp.list(cutoff float8, OUT title text, OUT rows bigint, OUT last text)
+LANGUAGE sql AS $$
+    SELECT substring(b.t FROM 'up to [0-9.]+%'), count(*), max(l.row)
+    FROM internal_clock_report_block('made', (SELECT jsonb_build_object('clock', 'made',
+             'frequency_hz', 1e9, 'duration_s', 1, 'readings', 3000,
+             'ticks', jsonb_agg(t), 'counts', jsonb_agg(1)) FROM generate_series(11, 3010) AS t),
+             cutoff) AS b(t),
+         regexp_split_to_table(split_part(b.t, 'Observed', 2), '\n') AS l(row)
+    WHERE l.row ~ '^ +[0-9]'
+    GROUP BY b.t
+$$;
+SELECT is(ARRAY[title, rows::text, split_part(trim(last), ' ', 1)],
+          ARRAY['up to ' || t || '%', n, '3010'],
+          'cutoff ' || c || ': rows of durations, and the title')
+FROM (VALUES (99.99, '1.3333', '41'), (1, '1.0000', '31'), (100, '100.0000', '3000'))
+         AS v (c, t, n), pg_temp.list(c);
+
 -- Each line has the form of a line of pg_test_timing.
 SELECT is_empty($$
     SELECT n, l FROM report WHERE l !~ '^(|Testing timing overhead for [0-9.]+ seconds?\.'
         '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: '
             '[0-9]+\.[0-9][0-9] ns'
-        '|Histogram of timing durations:|Observed timing durations up to 99\.0000%:'
+        '|Histogram of timing durations:|Observed timing durations up to [0-9]{1,2}\.[0-9]{4}%:'
         '|              <= ns   % of total  running %      count|                 ns   % of total  '
             'running %      count'
         '|[ 0-9]{19}   [ 0-9]{5}\.[0-9]{4} [ 0-9]{5}\.[0-9]{4} [ 0-9]{10}|\.\.\.'

@@ -6,9 +6,16 @@
  * The environment variable KERNEL_CLOCK_DIR names a directory with these files:
  * - current_clocksource and available_clocksource replace the files of the same name in
  *   /sys/devices/system/clocksource/clocksource0;
- * - stat and boot_id replace /proc/stat and /proc/sys/kernel/random/boot_id, if present.
+ * - stat, boot_id, cmdline, cpuinfo and timens_offsets replace /proc/stat,
+ *   /proc/sys/kernel/random/boot_id, /proc/cmdline, /proc/cpuinfo and /proc/self/timens_offsets, if
+ *   present;
+ * - cpu.stat replaces the file of that name of each control group, if present;
+ * - release replaces the kernel's release of uname(), if present;
+ * - vmclock0 replaces /dev/vmclock0;
+ * - files below its subdirectories proc and sys replace those of /proc and /sys, if present.
  * These optional files contain a number:
  * - synchronised: adjtimex() reports a synchronised clock (1), or one that is not (0);
+ * - namespace: CLOCK_BOOTTIME read by syscall() is this many seconds ahead;
  * - suspended: the time of day, and CLOCK_BOOTTIME read by syscall(), are this many seconds ahead;
  * - set: the time of day is this many seconds ahead.
  *
@@ -25,15 +32,20 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#define CGROUPS "/sys/fs/cgroup/"
 #define DIRECTORY "/sys/devices/system/clocksource/clocksource0/"
 
 static const char *
 redirect(const char *path, char *other)
 {
-	static const char *const proc[] = {"/proc/stat", "/proc/sys/kernel/random/boot_id"};
+	static const char *const proc[] = {
+		"/proc/stat", "/proc/sys/kernel/random/boot_id", "/proc/cmdline", "/proc/cpuinfo",
+		"/proc/self/timens_offsets"
+	};
 	const char *directory = getenv("KERNEL_CLOCK_DIR");
 
 	if (directory == NULL)
@@ -43,11 +55,28 @@ redirect(const char *path, char *other)
 		snprintf(other, PATH_MAX, "%s/%s", directory, path + strlen(DIRECTORY));
 		return other;
 	}
-	for (int i = 0; i < 2; i++)
+	if (strcmp(path, "/dev/vmclock0") == 0)
+	{
+		snprintf(other, PATH_MAX, "%s/vmclock0", directory);
+		return other;
+	}
+	if (strncmp(path, CGROUPS, strlen(CGROUPS)) == 0)
+	{
+		snprintf(other, PATH_MAX, "%s%s", directory, strrchr(path, '/'));
+		if (access(other, R_OK) == 0)
+			return other;
+	}
+	for (int i = 0; i < 5; i++)
 	{
 		snprintf(other, PATH_MAX, "%s%s", directory,
 				 strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
 		if (strcmp(path, proc[i]) == 0 && access(other, R_OK) == 0)
+			return other;
+	}
+	if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0)
+	{
+		snprintf(other, PATH_MAX, "%s%s", directory, path);
+		if (access(other, R_OK) == 0)
 			return other;
 	}
 	return path;
@@ -107,6 +136,28 @@ number_in(const char *name, long otherwise)
 }
 
 int
+uname(struct utsname *name)
+{
+	static int	(*real) (struct utsname *);
+	const char *directory = getenv("KERNEL_CLOCK_DIR");
+	char		path[PATH_MAX];
+	FILE	   *file;
+	int			result;
+
+	if (real == NULL)
+		*(void **) &real = dlsym(RTLD_NEXT, "uname");
+	result = real(name);
+	snprintf(path, PATH_MAX, "%s/release", directory == NULL ? "" : directory);
+	if (directory != NULL && (file = fopen(path, "r")) != NULL)
+	{
+		if (fscanf(file, "%60s", name->release) != 1)
+			abort();
+		fclose(file);
+	}
+	return result;
+}
+
+int
 adjtimex(struct timex *timex)
 {
 	static int	(*real) (struct timex *);
@@ -162,6 +213,6 @@ syscall(long number, ...)
 		*(void **) &real = dlsym(RTLD_NEXT, "syscall");
 	result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (number == SYS_clock_gettime && a[0] == CLOCK_BOOTTIME && result == 0)
-		((struct timespec *) a[1])->tv_sec += number_in("suspended", 0);
+		((struct timespec *) a[1])->tv_sec += number_in("suspended", 0) + number_in("namespace", 0);
 	return result;
 }

@@ -70,6 +70,7 @@ SELECT source, elapsed_s >= 0.01 AS waited, advance_ms > 0 AS advanced,
 FROM clock_monitor('{instr_time,system,SYSTEM}', 0.01, 0.01);
 SELECT count(*) AS reference FROM clock_monitor('{all,System}', 0.01, 0.01, 'system')
     WHERE source = 'system';
+SELECT source FROM clock_monitor('system', 0.01, 0.01);
 SELECT source FROM clock_monitor(ARRAY[['system'], ['realtime']], duration => 0.01, every => 0.01);
 SELECT count(*) = (SELECT count(*) FROM clock_sources WHERE available AND source <> 'system')
     AS all_but_the_reference

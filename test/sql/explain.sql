@@ -93,7 +93,7 @@ DECLARE
 BEGIN
     FOR line IN SELECT * FROM clock_explain_text(query, method => lines.method,
         verify => lines.verify) LOOP
-        CONTINUE WHEN line ~ '^Outside of the nodes: |^ *Waits: ';
+        CONTINUE WHEN line ~ '^(Outside of the nodes|Waiting for a CPU): |^ *Waits: ';
         -- rows are written with decimals since PostgreSQL 18
         line := regexp_replace(line, '(actual [^)]* rows=\d+)\.\d\d', '\1');
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
@@ -266,9 +266,9 @@ SELECT t.* FROM
                   FROM clock_explain('DELETE FROM explain_b', allow_writes => true)$$) AS t;
 SELECT count(*) > 0 FROM clock_explain('SELECT 1');
 COMMIT;
-SELECT t.* FROM
-    pg_temp.try($$SELECT count(*)
-                  FROM clock_explain('SELECT explain_write()', allow_writes => true)$$) AS t;
+SELECT m, t.* FROM unnest(ARRAY['sampling', 'full']) AS m,
+    pg_temp.try(format($$SELECT count(*) FROM
+        clock_explain('SELECT explain_write()', method => %L, allow_writes => true)$$, m)) AS t;
 SELECT count(*) FROM explain_b;
 
 -- positions of errors in the query

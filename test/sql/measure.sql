@@ -61,7 +61,8 @@ SELECT count(*) FILTER (WHERE used_for ~ 'EXPLAIN ANALYZE' AND source <> 'instr_
        count(*) FILTER (WHERE used_for ~ 'other timing') AS other FROM clock_sources;
 
 -- platform
-SELECT name FROM clock_platform;
+-- some rows exist only on virtual machines with VMClock, or depend on the operating system
+SELECT name FROM clock_platform WHERE name NOT LIKE ALL (ARRAY['vmclock\_%', 'counter\_of\_%']);
 SELECT count(*) FROM clock_platform p JOIN clock_sources s ON s.source = p.value
 WHERE p.name IN ('explain_analyze_source', 'other_timing_source');
 SELECT value = current_setting('server_version') AS same FROM clock_platform
@@ -70,7 +71,7 @@ SELECT value = current_setting('server_version') AS same FROM clock_platform
 -- the lines of the report that do not vary
 SELECT l FROM clock_report(0.01, 90) WITH ORDINALITY AS r(l, n) WHERE n <= 3;
 SELECT count(*) AS blocks FROM clock_report(0.001) AS l
-    WHERE l = 'Observed timing durations up to 99.9900%:'
+    WHERE l ~ '^Observed timing durations up to [0-9.]+%:$'
 HAVING count(*) NOT IN (1, 3);
 SELECT l FROM clock_report(1e-6, 12.5) AS l WHERE l ~ 'up to' LIMIT 1;
 SELECT l FROM clock_report(1) AS l LIMIT 1;

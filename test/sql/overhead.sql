@@ -60,9 +60,10 @@ CREATE FUNCTION overhead_long() RETURNS int LANGUAGE plpgsql AS
     $$ BEGIN RAISE NOTICE 'executed'; PERFORM pg_sleep(0.3); RETURN 1; END $$;
 \set VERBOSITY terse
 SELECT mode, runs, min_ms > 0 AS min, stddev_ms, overhead_ms, overhead_margin_ms, slowdown_percent,
-    node_calls, overhead_ns_per_call
+    node_calls, overhead_ns_per_call, reason
 FROM clock_query_overhead('SELECT overhead_long()', 0.01);
-SELECT mode, runs, min_ms > 0 AS min, stddev_ms, overhead_ns, overhead_margin_ns, slowdown_percent
+SELECT mode, runs, min_ms > 0 AS min, stddev_ms, overhead_ns, overhead_margin_ns, slowdown_percent,
+    reason
 FROM clock_executor_overhead_runs(1000000, duration => 0.001);
 CALL clock_executor_overhead(1000000, duration => 0.001) \gset
 SELECT :repetitions AS repetitions, :plain_ms > 0 AS plain, :{?analyze_ms} AS analyzed,

@@ -6,10 +6,17 @@ SELECT setting LIKE '%clocktiming%' AS preloaded FROM pg_settings
 SELECT * FROM clock_plan_stats;
 \set VERBOSITY terse
 SELECT * FROM clock_node_stats;
+SELECT * FROM clock_time_spent();
 SELECT clock_stats_reset();
 SELECT clock_stats_snapshot();
 SELECT * FROM clock_node_changes();
 SHOW clocktiming.track_max;
+\set VERBOSITY default
+SET clocktiming.track = on;
+SET clocktiming.live = on;
+\set VERBOSITY terse
+SET clocktiming.track = off;
+RESET clocktiming.live;
 SELECT count(*) FROM clock_node_snapshots;
 
 -- columns

@@ -55,32 +55,27 @@ SELECT :o_rows AS rows, :'o_workload' AS workload, :o_repetitions > 0 AS repetit
        :'o_clock' <> '' AS clock;
 SELECT e.mode, e.runs > 0 AS runs, e.mean_ms > 0 AS mean
     FROM portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.3) AS e;
-SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent > cpu_percent IS NOT
-    TRUE AS least,
-       operations_per_s >= 0 AS operations, statistics <> '' AS statistics, period_s > 0
-           AS period_s, period
-FROM portable.clock_impact() WHERE setting <> 'track_wal_io_timing';
--- (track_wal_io_timing exists since PostgreSQL 14)
-SELECT value = 'off' IS TRUE = new AS value, in_effect, cpu_percent >= 0 IS TRUE = new AS cost,
-    operations_per_s >= 0 IS TRUE = new AS operations,
-       statistics <> '' IS TRUE = new AS statistics, period
-FROM portable.clock_impact(), (SELECT current_setting('server_version_num')::int >= 140000 AS new)
-    AS v WHERE setting = 'track_wal_io_timing';
+SELECT setting, verdict IN ('on', 'off', 'on_with_sample_rate', 'unknown') AS verdict,
+    max_sample_rate IS NOT NULL = (verdict = 'on_with_sample_rate') AS rate, in_effect,
+    reason IN ('low', 'high', 'calls_guessed', 'uncertain', 'idle', 'short_period',
+               'no_upper_limit', 'not_counted') AS reason, advice <> '' AS advice
+FROM portable.clock_impact();
 SELECT setting, work, clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings,
     operation_ns >= 0 AS cost
-FROM portable.clock_impact(detail => true)
+FROM portable.clock_impact(setting => NULL)
 WHERE work IN ('relation reads', 'relation writes', 'WAL writes', 'WAL fsyncs',
     'calls of plan nodes');
-SELECT count(*) AS silent FROM portable.clock_impact(detail => true)
+SELECT count(*) AS silent FROM portable.clock_impact(setting => NULL)
     WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 SELECT DISTINCT period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations
-    FROM portable.clock_impact(0.1, true)
+    FROM portable.clock_impact(NULL, 0.1)
 WHERE setting <> 'track_wal_io_timing';
 SET track_io_timing = on;
 SELECT setting, value, in_effect FROM portable.clock_impact() WHERE setting = 'track_io_timing';
 RESET track_io_timing;
 SET track_counts = off;
-SELECT setting, cpu_percent, bound, operations_per_s, reason FROM portable.clock_impact()
+SELECT setting, cpu_percent, bound, operations_per_s, reason
+    FROM portable.clock_impact(setting => NULL)
     WHERE setting LIKE 'auto_explain.%';
 RESET track_counts;
 
@@ -135,7 +130,7 @@ SELECT s, t.* FROM unnest(ARRAY[
     $$clock_explain('SELECT $1')$$, $$clock_explain('SELECT $1', params => '{1,2}')$$,
         $$clock_explain('SELECT 1', runs => 0)$$,
     $$clock_explain('SELECT no_such_column')$$, $$clock_explain('SELECT 1/0')$$,
-    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact('NaN', true)$$,
+    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact(NULL, 'NaN')$$,
     $$clock_check(max_cost_ns => -1)$$, $$clock_check(max_skew_ns => 'NaN')$$,
         $$clock_check(max_lost_percent => '-infinity')$$,
     $$clock_check(duration => 0)$$, $$clock_check(duration => NULL)$$, $$clock_advice(0)$$,
@@ -226,7 +221,7 @@ SELECT count(*) > 2 AS several FROM
 SELECT json_typeof(pg_temp.clock_explain_json('SELECT count(*) FROM generate_series(1, 1000)'))
     AS type;
 SELECT setting FROM pg_temp.clock_impact();
-SELECT count(*) > 5 AS several FROM pg_temp.clock_impact(detail => true);
+SELECT count(*) > 5 AS several FROM pg_temp.clock_impact(setting => NULL);
 SELECT count(*) FROM pg_temp.clock_check(0.1);
 SELECT check_name FROM pg_temp.clock_advice(0.1) WHERE check_name IN ('overall', 'support_case');
 RESET ROLE;

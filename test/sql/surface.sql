@@ -40,7 +40,7 @@ FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'cloc
 WHERE d.deptype = 'e';
 
 -- limits on the numbers of functions (\df clock_*), views (\dv clock_*) and visible settings
-SELECT count(DISTINCT p.proname) <= 40 AS functions, count(DISTINCT c.relname) FILTER
+SELECT count(DISTINCT p.proname) <= 41 AS functions, count(DISTINCT c.relname) FILTER
     (WHERE c.relkind = 'v') <= 10 AS views,
        (SELECT count(*) FROM pg_settings WHERE name LIKE 'clocktiming.%') <= 10 AS settings
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming'
@@ -105,6 +105,9 @@ ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
 -- each attribute of a row type has a comment
 SELECT count(*) AS attributes, count(col_description(attrelid, attnum)) AS described
 FROM pg_attribute WHERE attrelid = 'clock_summary_row'::regclass AND attnum > 0;
+
+-- the README's list of clocks fits 100 columns
+SELECT max(length(source)) + max(length(description)) <= 82 AS fits FROM clock_sources;
 
 -- settings, which exist when the library is loaded
 SELECT count(*) > 4 AS many FROM clock_sources;

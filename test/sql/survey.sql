@@ -17,6 +17,12 @@ SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them,
     count(DISTINCT source) = count(*) AS each_once
 FROM clock_survey('{system, all}', duration => 0.001);
 
+-- plain names
+SELECT source FROM clock_survey('system', 0.001);
+SELECT source FROM clock_survey('time, SYSTEM', 0.001);
+SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them
+FROM clock_survey('all', 0.001);
+
 -- if all clocks are requested, the reference clock itself is compared with the kernel's clock
 SELECT source, judged_by FROM clock_survey(reference => 'Monotonic', duration => 0.001)
 WHERE source IN ('monotonic', 'realtime');
@@ -37,6 +43,9 @@ SELECT clock_survey('{}');
 SELECT clock_survey('{NULL}');
 SELECT clock_survey('{system, NULL}');
 SELECT clock_survey('{sundial}');
+SELECT clock_survey('sundial');
+SELECT clock_survey('');
+SELECT clock_survey('{system');
 SELECT clock_survey('{system, ""}');
 SELECT clock_survey('{{system, time}, {system, rdtsc}}', duration => 0) IS NULL;
 SELECT clock_survey(reference => NULL);

@@ -36,7 +36,8 @@ sub inject
 	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
 
 	open(my $fh, '+<', $control) or die "$control: $!";
-	syswrite($fh, pack('q7', $pid, $ppm * 1000, map { $_ || 0 } $ahead, $delay, $every, $step, $still)) == 56
+	# Adds 1 s, because a clock that equals the reference clock would be taken for it.
+	syswrite($fh, pack('q7', $pid, $ppm * 1000, 1_000_000_000 + ($ahead || 0), map { $_ || 0 } $delay, $every, $step, $still)) == 56
 	  or die "$control: $!";
 	close($fh);
 	return;

@@ -402,7 +402,21 @@ $_->quit for $session, $killer;
 	sleep(2);
 	kill('CONT', $s->pid);
 	my $out = $s->result->{out};
-	like($out, qr/\A[^\n]*,\n  [1-9]\d{3,}\.\d ms waiting for a CPU\n/, "stopped for 2 s: $out");
+	like($out, qr/\A[^\n]*,\n  waited [1-9]\d{3,}\.\d ms for a CPU,\n/, "stopped for 2 s: $out");
+	$s->quit;
+}
+
+# A leader that reads slowly: its workers wait to send rows, which is outside of their nodes.
+{
+	my $s = ClockSession->new($node);
+	my $slow = 'SELECT count(pg_sleep(0.01 * (x.i % 200 = 0)::integer)) FROM (SELECT i, s FROM a OFFSET 0) AS x';
+
+	$s->query("$parallel; SET parallel_leader_participation = off");
+	my $text = $s->query("SELECT * FROM clock_explain_text('$slow')")->{out};
+	like($text, qr/^Outside of the nodes: \d+\.\d{3} ms, IPC:MessageQueueSend \d+ %/m, 'text: time in which workers wait for the leader, with the wait event') or diag $text;
+	my $rows = $s->query("SELECT node, line, self_ms, waits FROM clock_explain('$slow')")->{out};
+	like($rows, qr/^0\|Query\|[^|]+\|IPC:MessageQueueSend/m, 'rows: it is that of the row Query') or diag $rows;
+	unlike($rows, qr/^[1-9][^\n]*MessageQueueSend/m, 'and of no node') or diag $rows;
 	$s->quit;
 }
 

@@ -59,7 +59,7 @@ sub work
 	$session->query('SELECT pg_stat_force_next_flush()');
 	my $rows = $session->query(
 		q{SELECT work, operations, readings_per_operation, coalesce(reason, '')
-		FROM clock_impact(detail => true) WHERE setting LIKE 'track%'}
+		FROM clock_impact(setting => NULL) WHERE setting LIKE 'track%'}
 	)->{out};
 	foreach (split(/\n/, $rows))
 	{
@@ -198,7 +198,7 @@ foreach my $method (@methods)
 		$session->send(
 			qq{SELECT work, operations, period, period_s BETWEEN $seconds AND 2 * $seconds,
 				abs(operations_per_s - operations / period_s) <= 0.001 + operations_per_s / 100
-			FROM clock_impact($seconds, true)
+			FROM clock_impact(NULL, $seconds)
 			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_analyze'});
 		$node->poll_query_until('postgres',
 			'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
@@ -237,7 +237,7 @@ foreach my $method (@methods)
 	{
 		my $waits = 'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid;
 
-		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact($seconds, true) WHERE work = 'WAL writes'});
+		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact(NULL, $seconds) WHERE work = 'WAL writes'});
 		usleep(10_000) until $worker->query($waits)->{out} eq 't';
 		$worker->query(q{SELECT pg_stat_reset_shared('wal')});
 		$worker->query(q{SELECT pg_stat_reset_shared('io')}) if $node->pg_version->major >= 16;
@@ -255,7 +255,7 @@ foreach my $method (@methods)
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
 	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason
-		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze'};
+		FROM clock_impact(setting => NULL) WHERE setting = 'auto_explain.log_analyze'};
 	my $row;
 
 	$node->init;
@@ -277,7 +277,7 @@ foreach my $method (@methods)
 		$row = $node->safe_psql('postgres', $calls);
 		like($row, qr/^pg_stat_statements\|at least\|30\d\d\d\d\|t\|/, 'rows that were returned');
 		unlike($row, qr/cannot/, 'no reason for missing statistics');
-		my $statements = q{SELECT operations FROM clock_impact(detail => true) WHERE work = 'statements'};
+		my $statements = q{SELECT operations FROM clock_impact(setting => NULL) WHERE work = 'statements'};
 		my $before = $node->safe_psql('postgres', "LOAD 'clocktiming'; $statements");
 		$node->safe_psql('postgres', "SELECT 1;\n" x 50);
 		my $counted = $node->safe_psql('postgres', "LOAD 'clocktiming'; $statements") - $before;
@@ -288,7 +288,7 @@ foreach my $method (@methods)
 		$node->safe_psql('postgres',
 			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
 		like($node->safe_psql('postgres',
-				q{SELECT statistics, operations FROM clock_impact(detail => true) WHERE work = 'temporary files'}),
+				q{SELECT statistics, operations FROM clock_impact(setting => NULL) WHERE work = 'temporary files'}),
 			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'operations on temporary files');
 
 		$node->safe_psql('postgres', q{
@@ -308,7 +308,7 @@ foreach my $method (@methods)
 	my $node = PostgreSQL::Test::Cluster->new('counted');
 	my $query = 'SELECT count(*) FROM generate_series(1, 20000) AS a, generate_series(1, 5) AS b';
 	my $calls = q{SELECT operations, statistics, most_cpu_percent >= cpu_percent, bound
-		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze'};
+		FROM clock_impact(setting => NULL) WHERE setting = 'auto_explain.log_analyze'};
 
 	$node->init;
 	$node->append_conf('postgresql.conf', q{
@@ -356,8 +356,8 @@ foreach my $method (@methods)
 	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = " . $running->pid)
 	  or die 'it does not sleep';
 	is($observer->query(
-			q{SELECT most_slowdown_percent IS NULL, advice ~ '^unknown; try clocktiming.track' FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
-		't|t', 'a statement that has not ended: the upper limit is unknown');
+			q{SELECT most_slowdown_percent IS NULL, verdict, reason FROM clock_impact(1) WHERE setting = 'auto_explain.log_analyze'})->{out},
+		't|unknown|no_upper_limit', 'a statement that has not ended: the upper limit is unknown');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $running->pid . ')');
 	is($running->result->{state}, '57014', 'the statement was cancelled');
 	$_->quit foreach $running, $observer;

@@ -27,7 +27,7 @@ $node->start;
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 my $library_dir = $node->config_data('--pkglibdir');
 my %available = map { $_ => -f "$library_dir/$_.so" }
-  qw(auto_explain pg_stat_statements postgres_fdw pg_stat_kcache pg_wait_sampling pg_hint_plan pg_cron);
+  qw(auto_explain pg_stat_statements postgres_fdw pg_stat_kcache pg_wait_sampling pg_hint_plan pg_cron plprofiler);
 
 # Settings that the other extensions need.
 my %conf = (
@@ -461,6 +461,18 @@ for my $other (sort keys %others)
 			$_->quit for $session, $killer;
 		}
 	}
+}
+
+# plprofiler is before libraries that request locks, as the manual says.
+SKIP:
+{
+	skip 'plprofiler: not installed' if !$available{plprofiler};
+	restart_with('plprofiler, clocktiming') or last SKIP;
+	$node->safe_psql('postgres', 'CREATE EXTENSION plprofiler');
+	begin_session('plprofiler, clocktiming');
+	is($session->query(q{SELECT pl_profiler_set_enabled_local(true), count(*) FROM clock_explain('SELECT inner_count(i) FROM w')})->{state}, '00000',
+		'plprofiler, clocktiming: a profiled function');
+	$_->quit for $session, $killer;
 }
 
 $node->stop;

@@ -25,11 +25,8 @@ sub kernel_clock
 {
 	my ($current, $available) = @_;
 
-	unlink "$dir/current_clocksource", "$dir/available_clocksource";
-	append_to_file("$dir/current_clocksource", "$current\n")
-	  if defined $current;
-	append_to_file("$dir/available_clocksource", "$available\n")
-	  if defined $available;
+	ClockShim::put_file("$dir/current_clocksource", $current);
+	ClockShim::put_file("$dir/available_clocksource", $available);
 	return;
 }
 

@@ -40,10 +40,15 @@ $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0];
 
-like($text, qr/^Time: sampling, \d+ samples.*, \d+\.\d{3} ms waiting for a CPU$/m, 'text: the time waiting for a CPU');
+like($text, qr/^Time: sampling, \d+ samples[^\n]* of the sampler\nWaiting for a CPU: \d+\.\d{3} ms, in no node's time(: the container's limit)?$/m, 'text: a line for the time waiting for a CPU')
+  or diag $text;
 cmp_ok($json->{Clock}{'CPU Wait Time'} / $json->{'Execution Time'}, '>=', 0.75, 'JSON: most of the run is waiting');
+# Returning rows takes a Sort much of its time.
+my $sort = decode_json($node->safe_psql('postgres', q{SELECT * FROM clock_explain_json('SELECT a.i FROM a CROSS JOIN b ORDER BY 1')}))->[0]{Plan};
+is($sort->{'Node Type'}, 'Sort', 'a Sort');
+cmp_ok($sort->{'Actual Startup Time'}, '<', 0.999 * $sort->{'Actual Total Time'}, 'its startup time has no time waiting for a CPU, like its total time');
 like($node->safe_psql('postgres', "SELECT note FROM clock_explain('$query') WHERE node = 0"),
-	qr/^\d+\.\d ms,\n  \d+\.\d ms waiting for a CPU(: the container's limit)?$/, 'rows: the note states it, too');
+	qr/^\d+\.\d ms,\n  waited \d+\.\d ms for a CPU(:\n  the container's limit|,\n  which other processes used)$/, 'rows: the note states it, too');
 is($node->safe_psql('postgres', "SELECT abs(sum(self_ms) + sum(cpu_wait_ms) - max(run_ms)) < 0.01, abs(sum(share_percent) - 100) < 0.01 FROM clock_explain('$query')"),
 	't|t', 'rows: all times add up to the run, and shares to 100 %');
 like(explained('clock_explain_text', "method => 'full'"), qr/^Time: full$/m, 'full: there is a summary');

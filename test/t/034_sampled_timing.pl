@@ -849,6 +849,22 @@ sub for_everybody
 	like($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/^Time: /m, 'the setting has an effect after LOAD');
 	is($t->query('EXPLAIN ANALYZE SELECT count(*) FROM secret')->{state}, '42501', 'but the setting grants no privilege');
 	$t->quit;
+
+	# The executor evaluates the function at its start, to prune partitions.
+	$t = ClockSession->new($own);
+	$t->query(q{
+		LOAD 'clocktiming';
+		SET clocktiming.sampled_timing = on;
+		CREATE TABLE parts (i integer) PARTITION BY LIST (i);
+		CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
+		CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
+		CREATE FUNCTION slow() RETURNS integer STABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.2); RETURN 3; END'});
+	my $out = $t->query('EXPLAIN ANALYZE SELECT * FROM parts WHERE i = slow()')->{out};
+	my ($outside) = $out =~ /^Outside of the nodes: ([0-9.]+) ms/m;
+	cmp_ok($outside || 0, '>=', 200, 'EXPLAIN states that the start of the executor is in no node') or diag $out;
+	my ($json) = $t->query('EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM parts WHERE i = slow()')->{out} =~ /"Time Outside of Nodes": ([0-9.]+)/;
+	cmp_ok($json || 0, '>=', 200, 'also in JSON');
+	$t->quit;
 	$own->stop;
 	return;
 }

@@ -27,7 +27,7 @@ my @calls = (
 	"SELECT * FROM clock.clock_explain_text($query)",
 	'SELECT * FROM clock.clock_histogram(duration => 0.3)',
 	'SELECT * FROM clock.clock_impact()',
-	'SELECT * FROM clock.clock_impact(0.2, true)',
+	'SELECT * FROM clock.clock_impact(NULL, 0.2)',
 	'SELECT * FROM clock.clock_measure(duration => 0.3)',
 	"SELECT * FROM clock.clock_query_overhead($query, 0.5)",
 	'SELECT * FROM clock.clock_report(0.3)',

@@ -1,5 +1,6 @@
 
-# Statistics of plans: clock_plan_stats, clock_node_stats, snapshots, and clock_node_changes(). They
+# Statistics of plans: clock_plan_stats, clock_node_stats, clock_time_spent(), snapshots, and
+# clock_node_changes(). They
 # must be correct, survive restarts and crashes, and stay within the limits of shared memory. Plans
 # of other users must be visible only to members of pg_read_all_stats.
 
@@ -24,6 +25,8 @@ restart_after_crash = on
 max_connections = 50
 autovacuum = off
 });
+my $has_statements = -f $node->config_data('--sharedir') . '/extension/pg_stat_statements.control';
+$node->append_conf('postgresql.conf', q{shared_preload_libraries = 'clocktiming, pg_stat_statements'}) if $has_statements;
 $node->start;
 $node->safe_psql(
 	'postgres', q{
@@ -200,6 +203,65 @@ query('ALTER ROLE regress_other RESET ALL');
 like(as('regress_other', 'SELECT clock_stats_reset()')->{err}, qr/permission denied/, 'only the owner may reset statistics');
 like(as('regress_other', 'SELECT clock_stats_snapshot()')->{err}, qr/permission denied/, 'an ordinary role may not take snapshots');
 
+# Where the time went. An execution sleeps for most of it.
+my $slow = q{SELECT count(*) FROM nest_a WHERE i = 1 AND pg_sleep(0.3) IS NOT NULL AND x::text <> 'this makes it too long for three lines'};
+my $spent = q{SELECT percent > 80, waits ~ '^Timeout:PgSleep \d+ %', replace(query, E'\n', ' ') FROM clock_time_spent() WHERE node = 'Seq Scan on nest_a'};
+reset_all();
+query($on . $slow);
+my ($slow_id) = query(q{SELECT queryid FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on nest_a'});
+is(query($spent), "t|t|queryid $slow_id", 'without pg_stat_statements, the time of a statement has its identifier');
+like(as('regress_other', 'SELECT count(*), max(time_s) FROM clock_time_spent(0)')->{out}, qr/^\d\|0\.0$/, 'an ordinary role does not see the times of other users');
+SKIP:
+{
+	skip 'pg_stat_statements is not there', 4 if !$has_statements;
+	# Other users cannot make the function read a relation of theirs.
+	query(q{CREATE SCHEMA "the ""Schema"; CREATE EXTENSION pg_stat_statements SCHEMA "the ""Schema"; CREATE SCHEMA decoy;
+		CREATE FUNCTION decoy.trap() RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE WARNING 'trapped'; RETURN 0; END$$;
+		CREATE VIEW decoy.pg_stat_statements AS SELECT 0::oid AS userid, 0::oid AS dbid, decoy.trap() AS queryid, 'decoy' AS query;
+		GRANT USAGE ON SCHEMA decoy, "the ""Schema" TO PUBLIC; GRANT SELECT ON decoy.pg_stat_statements TO PUBLIC});
+	query($on . $slow);
+	my $cut = "SELECT count(*) FROM nest_a WHERE i = \$1 AND queryid $slow_id";
+	my $result = as('regress_monitor', "SET search_path = decoy, public; $spent");
+	is("$result->{out}$result->{err}", "t|t|$cut", 'with pg_stat_statements, it has the beginning of its text');
+	query(q{REVOKE SELECT ON "the ""Schema".pg_stat_statements FROM PUBLIC});
+	is(as('regress_monitor', $spent)->{out}, "t|t|queryid $slow_id", 'a role that may not read pg_stat_statements sees no text');
+	query(q{GRANT SELECT ON "the ""Schema".pg_stat_statements TO PUBLIC});
+	query('ALTER ROLE regress_other SET clocktiming.track = on; ALTER ROLE regress_other SET clocktiming.track_everything = on');
+	as('regress_other', 'SELECT i AS own FROM t WHERE i = 8 AND pg_sleep(0.02) IS NOT NULL');
+	my $texts = q{SELECT string_agg(DISTINCT replace(query, E'\n', ' '), ',') FROM clock_time_spent() WHERE node ~ 'on t'};
+	is(as('regress_other', $texts)->{out}, 'SELECT i AS own FROM t WHERE i = $1 AND pg_sleep($2) IS NOT NULL', 'an ordinary role sees the texts of its own statements');
+	query('ALTER ROLE regress_other RESET ALL');
+	query('CREATE DATABASE apart');
+	$node->safe_psql('apart', "$on SELECT 3 AS there, pg_sleep(0.3)");
+	is(query(q{SELECT replace(query, E'\n', ' ') FROM clock_time_spent() WHERE node = 'Result' AND waits ~ '^Timeout'}), 'in database apart SELECT $1 AS there, pg_sleep($2)', 'a statement of another database');
+	query('DROP DATABASE apart; DROP SCHEMA decoy CASCADE; DROP EXTENSION pg_stat_statements');
+}
+query($on . q{DO $$BEGIN PERFORM 1 / (i - 1) FROM t; EXCEPTION WHEN division_by_zero THEN END$$});
+is(query(q{SELECT node, time_s FROM clock_time_spent(0) WHERE node = 'not known'}), 'not known|0.0', 'a plan whose nodes have no times');
+is(query(q{SELECT node, percent FROM clock_time_spent(0) LIMIT 1}), 'all nodes|100.0', 'the first row is the sum');
+is(query(q{SELECT abs(sum(percent) - 200) <= 0.05 * count(*) FROM clock_time_spent(0)}), 't', 'the percentages of the others add up to it');
+is(query(q{SELECT string_agg(CASE WHEN node IN ('all nodes', 'others') THEN node ELSE 'node' END || coalesce(': ' || substring(query, '\d+ nodes below .*'), ''), ', ') FROM clock_time_spent(100)}) =~ s/\d+/n/r,
+	'all nodes, others: n nodes below 100 %', 'nodes with a smaller share are summed up') if $has_statements;
+is(query(q{SELECT array_agg(percent) = array_agg(percent ORDER BY percent DESC) FROM clock_time_spent(0)}), 't', 'the most expensive nodes come first');
+is(query(q{SELECT substring(query, 'since\n(.*?)( \S+)?\n') = to_char(to_timestamp(value), 'YYYY-MM-DD HH24:MI'), query ~ '\nclocktiming.track is off$'
+	FROM clock_time_spent(), clock_metrics WHERE node = 'all nodes' AND name = 'pg_clock_plans_reset_timestamp_seconds'}), 't|t', 'the first row has the time of the reset');
+is(query(q{SET clocktiming.track = on; SELECT query ~ 'is off' FROM clock_time_spent() LIMIT 1}), 'f', 'and no warning if statistics are collected');
+{
+	my ($out) = run_command([ 'psql', '-X', '-h', $node->host, '-p', $node->port, '-c', 'SELECT * FROM clock_time_spent(0)', 'postgres' ]);
+
+	like($out, qr/^ percent \| time_s \|/, 'the output of psql');
+	is(join("\n", grep { length > 100 } split /\n/, $out), '', 'fits 100 columns');
+}
+foreach my $wrong ('NULL', -1, 100.1, "'NaN'")
+{
+	my (undef, undef, $message) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM clock_time_spent($wrong)");
+
+	like($message, qr/ERROR:  22(?:023|004): min_percent/, "invalid share: $wrong");
+}
+reset_all();
+is(query('SELECT node, percent, time_s FROM clock_time_spent()'), 'all nodes||0.0', 'without statistics, the sum is 0');
+query($on . $scan x 2);
+
 # A restart
 my $all = q{SELECT dbid, userid, queryid, planid, executions, timed_executions, failed_executions, total_ms, mean_margin_ms, plan, first_seen, last_seen FROM clock_plan_stats ORDER BY 1, 2, 3, 4};
 my $all_nodes = q{SELECT * FROM clock_node_stats ORDER BY queryid, planid, node};
@@ -358,6 +420,7 @@ foreach my $statement (
 	'SELECT m.name, t.i FROM clock_metrics m, t WHERE t.i < 3',
 	'SELECT * FROM clock_plan_stats',
 	'SELECT * FROM clock_node_stats(20)',
+	'SELECT * FROM clock_time_spent()',
 	'SELECT * FROM clock_running',
 	'SELECT * FROM clock_activity',
 	'SELECT * FROM clock_impact(0.1)',

@@ -23,7 +23,7 @@ my $skewed = ClockShim->new('cpu_offset', 4);
 my $kernel = ClockShim->new('kernel_clock');
 my $directory = PostgreSQL::Test::Utils::tempdir();
 
-sub write_file { my ($name, $text) = @_; open(my $fh, '>', "$directory/$name.new") or die $!; print $fh "$text\n"; close($fh); rename("$directory/$name.new", "$directory/$name") or die $!; return; }
+sub write_file { my ($name, $text) = @_; return ClockShim::put_file("$directory/$name", $text); }
 write_file('current_clocksource', 'tsc');
 write_file('available_clocksource', 'tsc hpet acpi_pm');
 write_file('synchronised', 1);

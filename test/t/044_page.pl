@@ -118,14 +118,14 @@ isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'reg
 query(q{
 	CREATE TABLE list_history AS
 	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
-	       -0.5 + t.i % 3 AS rate_ppm, NULL::float8 AS assumed_rate_ppm, (t.i % 100 = 7)::int::bigint AS backward_steps, 0::bigint AS warps, 2::bigint AS lags, 3::bigint AS gaps,
+	       -0.5 + t.i % 3 AS rate_ppm, NULL::float8 AS assumed_rate_ppm, NULL::float8 AS error_bound_ppm, (t.i % 100 = 7)::int::bigint AS backward_steps, 0::bigint AS warps, 2::bigint AS lags, 3::bigint AS gaps,
 	       t.i % 7 / 8.0::float8 AS stolen_percent, 0.25::float8 AS off_cpu_percent, 0::float8 AS cpu_skew_ns, true AS synchronised, 1.5::float8 AS sync_offset_us, 250 + t.i % 10 / 2.0::float8 AS sync_error_us, 0::float8 AS sync_frequency_ppm,
 	       'tsc' AS kernel_clock_source, 'b' AS boot_id, 'EVIL' AS hypervisor, 'a processor' AS processor, 2 AS cpus, s.sample
 	FROM (SELECT 'minute' AS per, date_trunc('minute', now()) - i * interval '1 minute' AS at, i, 60::float8 AS watched_s, 20.5::float8 + i % 5 / 4.0 AS ns FROM generate_series(0, 1439) i
 	      UNION ALL
 	      SELECT 'hour', date_trunc('hour', now()) - i * interval '1 hour', i, 3600, 30 + i / 1000 FROM generate_series(0, 9599) i WHERE i NOT BETWEEN 3000 AND 3500) t,
 	     (SELECT sample FROM clock_history WHERE per = 'minute' AND warm_ns > 0 LIMIT 1) s;
-	CREATE TABLE list_events (at timestamptz, what text, before text, after text, evidence text, ended_at timestamptz);
+	CREATE TABLE list_events (at timestamptz, what text, before text, after text, evidence text, ended_at timestamptz, repetitions bigint DEFAULT 0);
 	INSERT INTO list_events VALUES
 	    (now() - interval '200 days', 'machine', repeat('b', 79), 'EVIL', repeat('e', 159), now() - interval '200 days'),
 	    (now() - interval '100 days', 'synchronisation', 'synchronised', 'not synchronised', 'EVIL', now() - interval '90 days'),
@@ -159,7 +159,7 @@ foreach my $figure (
 	[ 'warps: jumps ahead', 'sum(warps)' ],
 	[ 'lags: falls behind the reference', 'sum(lags)' ],
 	[ 'CPU time stolen by the hypervisor, maximum, %', 'max(stolen_percent)' ],
-	[ 'CPU used by other processes, maximum, %', 'max(off_cpu_percent)' ],
+	[ 'lost to other processes or a CPU limit during observations, maximum, %', 'max(off_cpu_percent)' ],
 	[ 'bound of the synchronisation error, maximum, &#181;s', 'max(sync_error_us)' ])
 {
 	my ($label, $sql) = @$figure;

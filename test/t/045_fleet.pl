@@ -91,7 +91,7 @@ sub pretend
 	query('CREATE OR REPLACE VIEW clock_history AS SELECT '
 		  . join(', ', map { my ($name, $type) = split / /, $_, 2; "CAST(" . ($values{$name} // 'NULL') . " AS $type) AS $name" } @columns)
 		  . ' FROM generate_series(1, 61) AS i;'
-		  . q{CREATE OR REPLACE VIEW clock_events AS SELECT now() - interval '5 minutes' AS at, 'warp'::text AS what, ''::text AS before, ''::text AS after, ''::text AS evidence, NULL::timestamptz AS ended_at WHERE }
+		  . q{CREATE OR REPLACE VIEW clock_events AS SELECT now() - interval '5 minutes' AS at, 'warp'::text AS what, ''::text AS before, ''::text AS after, ''::text AS evidence, NULL::timestamptz AS ended_at, 0::bigint AS repetitions WHERE }
 		  . ($event ? 'true' : 'false'), $server);
 	return;
 }

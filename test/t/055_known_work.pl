@@ -1,6 +1,6 @@
 # Compares clock_explain's times with those of functions that work for a known time in the same
 # execution (test/module/known_work.c). Times off the CPU are excluded from both. Checks the median
-# error of each node over several executions, and how many margins contain the true time.
+# errors over several executions, and how many margins contain the true time.
 # bench/truth prints the errors.
 
 use strict;
@@ -34,7 +34,7 @@ sub median
 }
 
 my @kinds = known_kinds();
-my (%errors, @errors, @holds);
+my (%errors, %beyond, @errors, @holds);
 foreach my $i (0 .. $#places)
 {
 	my $place = $places[$i];
@@ -58,6 +58,7 @@ foreach my $i (0 .. $#places)
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
+		push @{ $beyond{ $known->{name} } }, max($error - ($known->{margin} // 0), 0) / $true;
 		# Allows for an error of 2 % of the true time, in addition to the margin. After another
 		# process has run on the CPU, the caches are cold, and the executor's own time is longer.
 		# The executions without work take only 3 ms, so other processes hardly interrupt them.
@@ -71,7 +72,9 @@ foreach my $name (sort keys %errors)
 	my $error = median(@{ $errors{$name} });
 
 	push @errors, $error;
-	cmp_ok($error, '<', 0.25, "$name: the median error is below 25 %") or diag join ' ', map { sprintf '%.3f', $_ } @{ $errors{$name} };
+	# Beside much other work, a node may have few samples, and its margin says so.
+	cmp_ok(median(@{ $beyond{$name} }), '<', 0.25, "$name: the median error is less than 25 % beyond the margin")
+	  or diag join ' ', map { sprintf '%.3f', $_ } @{ $errors{$name} };
 }
 cmp_ok(median(@errors), '<', 0.04, 'the median error of all nodes is below 4 %');
 cmp_ok(scalar(grep { $_ } @holds), '>=', 0.7 * @holds, 'at least 70 % of the margins hold');

@@ -65,8 +65,8 @@ my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interv
 my $at = q{CASE WHEN i = 50000 THEN pg_sleep(0.3)::text WHEN i = 55000 THEN pg_sleep(0.6)::text WHEN i = 60000 THEN progress() END};
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'remaining time of a scan');
 (my $soon = $at) =~ s/60000/50100/;
-is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too little of the plan is done', 'remaining time just after the counters began');
-is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
+is($node->safe_psql('postgres', "$late SELECT max($soon) FROM big"), 'too early', 'remaining time just after the counters began');
+is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'began late',
 	'a node whose position is unknown');
 
 # Remaining time of a hash aggregate that has read 0.6 of its input, as a multiple of the time so
@@ -110,7 +110,7 @@ cmp_ok($above, '>', 0.3, 'a node that has done no work yet: the others count');
 # The time of a node with a tiny part of the plan's cost is not extrapolated to the whole plan.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow_start() RETURNS SETOF integer LANGUAGE sql VOLATILE ROWS 1 COST 1 AS 'SELECT 1 FROM pg_sleep(0.2)'});
 is($node->safe_psql('postgres', 'SET clocktiming.live_interval = 1; SET max_parallel_workers_per_gather = 0; SELECT max(CASE WHEN i = 500 THEN progress() END) FROM slow_start(), big'),
-	'too little of the plan is done', 'only a cheap node has been executed');
+	'too early', 'only a cheap node has been executed');
 
 # Counters are published during a long call.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$

@@ -42,6 +42,28 @@ while_waiting("SELECT count(*) FROM ($aggregate) c CROSS JOIN LATERAL (SELECT ho
 	});
 $session->query('RESET ALL');
 
+# An aggregate that sorts the rows of each group for DISTINCT. In the second of two groups, the input
+# has been read to its end, but the group's work is not done.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION held(state bigint, i bigint) RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT hold(i, 9999)';
+	CREATE AGGREGATE last_held(bigint) (SFUNC = held, STYPE = bigint)});
+$session->query('SET enable_hashagg = off');
+$session->query('SET enable_presorted_aggregate = off') if $node->pg_version >= 16;
+while_waiting('SELECT i % 2, last_held(DISTINCT i) FROM s10 GROUP BY 1', sub {
+	is(query("SELECT state $rows AND level = 0 AND node_type ~ 'Scan'"), 'finished', 'the input has been read');
+	is(query("SELECT node_type, rows $rows AND level = 0 AND node = 1"), 'GroupAggregate|1', 'one of two groups is done');
+	cmp_ok(query("SELECT progress_percent $rows AND level = 0 AND node = 1"), '<', 90, 'the progress does not state that the end is near');
+});
+
+# An aggregate with two grouping sets sorts and reads its rows a second time. One set has two groups,
+# the other one three, so the fourth group is in the second pass.
+$node->safe_psql('postgres', 'CREATE SEQUENCE groups');
+while_waiting(q{SELECT i % 2, i % 3, count(*) FROM s10 GROUP BY GROUPING SETS ((1), (2)) HAVING hold(nextval('groups'), 4) >= 0}, sub {
+	is(query("SELECT state $rows AND level = 0 AND node_type ~ 'Scan'"), 'finished', 'grouping sets: the input has been read');
+	cmp_ok(query("SELECT progress_percent $rows AND level = 0 AND node = 1"), '<', 90, 'the progress of the second of two passes');
+});
+$session->query('RESET ALL');
+
 # A recursive query has no estimate from its rows, so an estimate is that of earlier executions.
 # Returns such a query, which waits in while_waiting().
 sub recursive { my ($n) = @_; return "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT hold(i + 1, 5)::integer FROM r WHERE i < 9) SELECT count(*) + $n FROM r"; }
@@ -55,7 +77,7 @@ sub seen
 	while_waiting($sql, sub { $result = query("SELECT $columns $rows AND level = 0 AND node = 1"); });
 	return $result;
 }
-my $unknown = 'the number of rounds of a recursive query is unknown';
+my $unknown = 'recursive query';
 my $columns = q{coalesce(reason, 'known')};
 my $known = 'reason IS NULL AND progress_percent BETWEEN 0 AND 99.9 AND remaining_low_ms BETWEEN 0 AND remaining_ms AND remaining_high_ms > remaining_ms';
 is(seen(recursive(1), $columns), $unknown, 'no earlier execution');

@@ -65,7 +65,15 @@ sub cpu
 {
 	my ($self) = @_;
 
-	open(my $fh, '<', "/proc/$self->{pid}/stat") or return 0;
+	return cpu_of($self->{pid});
+}
+
+# The same for any process.
+sub cpu_of
+{
+	my ($pid) = @_;
+
+	open(my $fh, '<', "/proc/$pid/stat") or return 0;
 	my @fields = split / /, <$fh> =~ s/^.*\) //sr;
 	close($fh);
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
@@ -93,6 +101,9 @@ sub send
 	# Prints a mark on stdout and on stderr, to find the end of the statement's output.
 	$self->{in} .=
 	  "$sql\n;\n\\echo =$self->{marks}= :SQLSTATE\n\\warn =$self->{marks}=\n";
+
+	# The session may have been idle for longer than the timeout.
+	$self->{timer}->start($PostgreSQL::Test::Utils::timeout_default);
 	$self->{psql}->pump_nb;
 	return;
 }

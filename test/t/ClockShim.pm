@@ -8,6 +8,8 @@ package ClockShim;
 use strict;
 use warnings;
 
+use File::Basename;
+use File::Path qw(make_path);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
@@ -87,6 +89,24 @@ sub ahead_ns
 		($ahead, $width) = ($there - int(($before + $after) / 2), $after - $before) if $after - $before < $width;
 	}
 	return $ahead;
+}
+
+# Writes a line to a file that a server with kernel_clock.c reads, or removes the file if there is no
+# line. The server, whose postmaster may read it at any time, never sees an incomplete file.
+sub put_file
+{
+	my ($file, $line) = @_;
+
+	if (!defined $line)
+	{
+		unlink $file;
+		return;
+	}
+	make_path(dirname($file));
+	unlink "$file.new";
+	append_to_file("$file.new", "$line\n");
+	rename("$file.new", $file) or die "$file: $!";
+	return;
 }
 
 # Returns the process id of the background worker that watches the clock. Searches /proc for it:

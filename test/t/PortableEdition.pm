@@ -18,6 +18,7 @@ our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
+	setting => q{'track_io_timing'},
 	query => q{'SELECT count(*) FROM generate_series(1, 1000)'});
 
 # Queries for the state of a session, which no call may change.

@@ -194,6 +194,7 @@ test_between_changes(void)
 {
 	static const double costs[] = {30, 300, 150, 30, 3, 30};
 	Change		change;
+	double		before[3] = {0};
 	int			began = 0,
 				ended = 0;
 
@@ -202,11 +203,39 @@ test_between_changes(void)
 	{
 		if (!change_point_add(&point, interval(&calm, costs[i / 100], i), &change))
 			continue;
+		if (change.began && began < 3)
+			before[began] = change.before;
 		began += change.began;
 		ended += change.ended;
 	}
+	for (int i = 0; i < 3; i++)
+		ok(fabs(before[i] / 30 - 1) < 0.1, "event %d began from the normal level: %.1f", i + 1, before[i]);
 	ok(began == 3 && ended == 3, "10 times, 5 times, normal, a tenth, normal: %d events, %d ends", began, ended);
 	ok(!point.changed, "no change is active at the end");
+}
+
+/*
+ * The level is learnt while other work raises the values by a third; then they are ten times as
+ * high.  They return to their true level, below the learnt one: the event ends, and no other
+ * begins.
+ */
+static void
+test_back_below_normal(void)
+{
+	static const double costs[] = {40, 400, 30, 400, 30};
+	Change		change;
+	int			began = 0,
+				ended = 0;
+
+	start(78);
+	for (int i = 0; i < 500; i++)
+	{
+		if (!change_point_add(&point, interval(&calm, costs[i / 100], i), &change))
+			continue;
+		began += change.began;
+		ended += change.ended;
+	}
+	ok(began == 2 && ended == 2 && !point.changed, "back below the normal level: %d events, %d ends", began, ended);
 }
 
 /*
@@ -251,6 +280,7 @@ main(void)
 		test_change(&noisy, 2, settled[i], 200, 8, 0.25, 600 + i);
 	}
 	test_between_changes();
+	test_back_below_normal();
 	test_back_with_noise();
 	return done();
 }

@@ -213,7 +213,7 @@ summaries(void)
 	test = compare_test(&same, &same, &level95, COMPARE_STUDENT, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
 	   isnan(test.p_value) && test.pooled_stddev == 0, "neither data set varies: no test");
-	ok(strcmp(compare_verdict(&test, "lower", "difference", "higher"), "nothing varies") == 0, "neither data set varies: the verdict's text");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "nothing varies") == 0, "neither data set varies: the verdict's text");
 	test = compare_test(&same, &same, &level95, COMPARE_WELCH, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && isnan(test.pooled_stddev), "neither data set varies: no test by Welch");
 
@@ -251,8 +251,8 @@ shifts(void)
 	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&
 	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
 	   test.difference, test.low, test.high, test.p_value);
-	ok(strcmp(compare_verdict(&test, "lower", "difference", "higher"), "higher") == 0 &&
-	   strcmp(compare_verdict(&reverse, "lower", "difference", "higher"), "lower") == 0, "the texts of the verdict: higher, lower");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "higher") == 0 &&
+	   strcmp(compare_verdict(&reverse, "lower", "higher"), "lower") == 0, "the texts of the verdict: higher, lower");
 	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 &&
 	   reverse.margin == 8.875,
 	   "exchanging the data sets changes the signs");
@@ -281,9 +281,9 @@ shifts(void)
 	   isnan(test.margin_percent) && !isnan(test.percent) && test.p_value > 0.05, "too few values for an interval");
 	test = compare_test(&ties, &more, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_NOT_PROVEN && test.difference == 0 && test.high == 1, "ties");
-	ok(strcmp(compare_verdict(&test, "lower", "difference", "higher"), "no difference proven") == 0, "no difference proven: the verdict's text");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "no difference proven") == 0, "no difference proven: the verdict's text");
 	test.verdict = COMPARE_DIFFERENT;
-	ok(strcmp(compare_verdict(&test, "lower", "difference", "higher"), "difference") == 0, "a significant difference of 0: the verdict's text");
+	ok(strcmp(compare_verdict(&test, "lower", "higher"), "differs") == 0, "a significant difference of 0: the verdict's text");
 	test = compare_test(&zero, &b, &level95, COMPARE_RANK, NULL);
 	ok(isnan(test.percent) && isnan(test.margin_percent) && !isnan(test.difference), "no percentage of a median of 0");
 	test = compare_test(&tiny, &large, &level95, COMPARE_RANK, NULL);
@@ -360,6 +360,7 @@ pictures(void)
 	CompareSet	sets[COMPARE_MAX_SETS];
 	CompareSet	tall;
 	bool		same = true;
+	int			columns;
 	double		x[2000];
 
 	sets[0] = set_of("first", (double[]) {0, 4, 4}, 3);
@@ -388,9 +389,21 @@ pictures(void)
 	for (int i = 0; i < LENGTH(x); i++)
 		x[i] = i % 500 == 0;
 	tall = set_of("tall", x, LENGTH(x));
-	draw(&tall, 1, 74, false, COMPARE_STUDENT);
-	ok(lines.n < 210 && strcmp(lines.text[1], "(a symbol stands for up to 10 values)") == 0,
+	draw(&tall, 1, 74, false, COMPARE_RANK);
+	ok(lines.n < 50 && strcmp(lines.text[1], "(a symbol stands for up to 63 values)") == 0,
 	   "many equal values: the plot has only %d lines", lines.n);
+
+	/* all values but one are between 20 and 27, in steps of 0.1 */
+	for (int i = 0; i < LENGTH(x); i++)
+		tall.x[i] = i == 0 ? 1e6 : 20 + i % 71 * 0.1;
+	compare_summary(&tall);
+	draw(&tall, 1, 74, false, COMPARE_RANK);
+	ok(lines.n < 50 && strcmp(lines.text[1], "(outliers in the first and last column: 1 values)") == 0,
+	   "an outlier: %s", lines.text[1]);
+	columns = 0;
+	for (const char *c = lines.text[lines.n - 6]; *c != '\0'; c++)
+		columns += *c == 'x';
+	ok(columns > 65, "an outlier: the other values have %d columns", columns);
 
 	for (int i = 0; i < LENGTH(x); i++)
 		tall.x[i] = 5;

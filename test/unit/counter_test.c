@@ -35,6 +35,13 @@ counter_of_25_mhz(void)
 	return reference_ns() / 40;
 }
 
+/* A counter of 1 GHz, as processors from Armv8.6 on have. */
+static uint64_t
+counter_of_1_ghz(void)
+{
+	return reference_ns();
+}
+
 static uint64_t
 broken_counter(void)
 {
@@ -78,6 +85,10 @@ frequencies(void)
 	ok(f.hz == 25e6 && strcmp(f.from, "second") == 0, "the second stated frequency is used if the first is 0");
 	f = believed(counter_of_25_mhz, 24e6, 25e6 * 1.001);
 	ok(f.hz == f.calibrated_hz && strcmp(f.from, "calibration") == 0, "wrong stated frequencies are not used: calibration");
+	f = believed(counter_of_1_ghz, 1e9, 25e6);
+	ok(f.hz == 1e9 && strcmp(f.from, "first") == 0, "a counter of 1 GHz");
+	f = believed(counter_of_1_ghz, 25e6, 0);
+	ok(f.hz == f.calibrated_hz && fabs(f.hz / 1e9 - 1) < 1e-3, "a counter of 1 GHz that is stated to have 25 MHz");
 	f = believed(broken_counter, 0, 0);
 	ok(f.hz == 0, "a counter that stands still has no frequency");
 }
@@ -169,6 +180,7 @@ main(void)
 	judged("arch_sys_counter", 400, 350, "takes 400 ns, and one of the system's clock 350 ns");
 	judged("arch_sys_counter", 25, 25, "takes 25 ns");
 	judged("jiffies", 12, 25, "its clock source is jiffies");
+	judged("hyperv_clocksource_tsc_page", 12, 250, "its clock source is hyperv_clocksource_tsc_page");
 	judged("", 12, 25, "not known");
 	if (arm_counter_why_not() == NULL)
 		counter();

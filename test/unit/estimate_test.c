@@ -439,6 +439,22 @@ test_cpu_wait(void)
 	ok(near(plan.cpu_wait_ns, 100) && near(nodes[1].times.self_ns, 400) && is_sound(),
 	   "the time waiting for a CPU is not above the time without CPU time and wait events");
 	ok(near(nodes[0].share_percent, 500 / 9.0) && near(plan.share_ns, 900), "shares are those of the time without it");
+
+	/* the first call of a Sort lasts for 900 of 1000, half of which are waits */
+	new_plan(2, 1);
+	add_cpu(0, 0, 250);
+	add_cpu(1, 0, 250);
+	records[0][0].samples.cpu_wait_ns = 100;
+	records[1][0].samples.cpu_wait_ns = 400;
+	records[0][0].first_ns = 900;
+	records[1][0].first_ns = 325;
+	runs[0].run_ns = 1000;
+	runs[0].cpu_ns = 500;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.total_ns, 500) && near(nodes[0].first_ns, 450),
+	   "the first call of a node is without the time waiting for a CPU, like its total");
+	ok(near(nodes[1].times.total_ns, 250) && near(nodes[1].first_ns, 125),
+	   "by the share of such waits in the node and the nodes below");
 }
 
 static void
@@ -463,6 +479,42 @@ test_edges(void)
 	runs[0].samples = 999;
 	plan_estimate(&plan);
 	ok(near(plan.outside.times.self_ns, 999), "with many samples, hardly any");
+
+	/* a run of 1000 ns without samples, and triggers of 9000 ns with 3 samples */
+	new_plan(3, 1);
+	runs[0].run_ns = runs[0].cpu_ns = 10000;
+	records[0][0].samples.cpu_ns = 1000;
+	runs[0].outside.cpu_ns = runs[0].finish_ns = 9000;
+	runs[0].samples = runs[0].finish_samples = 3;
+	runs[0].squares = 3 * 3000 * 3000;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.self_ns, 1000) && near(plan.outside.times.self_ns, 9000) && is_sound(),
+	   "triggers that fire after a short run are outside of the nodes");
+	runs[0].finish_ns = 8000;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.self_ns, 2000) && near(plan.outside.times.self_ns, 8000) && is_sound(),
+	   "but not the time before them, which has no samples");
+
+	/* the kernel has counted 500 ns without a CPU, of which 100 were not in a wait event */
+	new_plan(2, 1);
+	add_cpu(0, 0, 300);
+	records[0][0].samples.wait_ns = 200;
+	records[0][0].samples.cpu_wait_ns = 100;
+	add_cpu(1, 0, 100);
+	records[1][0].samples.wait_ns = 600;
+	runs[0].run_ns += 900;
+	plan_estimate(&plan);
+	ok(near(nodes[1].times.wait_ns, 600) && near(nodes[0].times.cpu_wait_ns, 100) && is_sound(),
+	   "waits are those of the samples");
+	runs[0].delay_ns = 500;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.wait_ns, 100) && near(nodes[1].times.wait_ns, 300) &&
+	   near(nodes[0].times.cpu_wait_ns, 200) && near(nodes[1].times.cpu_wait_ns, 300) && is_sound(),
+	   "if the kernel counts more time without a CPU, a part of the waits is such time");
+	ok(near(nodes[0].times.cpu_ns, 300) && near(nodes[1].times.cpu_ns, 100), "the CPU time remains the same");
+	runs[0].delay_ns = 5000;
+	plan_estimate(&plan);
+	ok(near(nodes[0].times.wait_ns, 0) && near(nodes[1].times.cpu_wait_ns, 600) && is_sound(), "at most all waits");
 
 	new_plan(3, 1);
 	plan_estimate(&plan);

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # Checks the format of the sources: make indent would change nothing; typedefs.list, which pgindent
-# reads, lists the types of src/; and lines of C, Markdown and the SQL sources have at most 100
-# columns. The first check needs pgindent of PostgreSQL 19, and is skipped without it.
+# reads, lists the types of src/; each file of src/ and each long function has a comment; and lines
+# of C, Markdown and the SQL sources have at most 100 columns. The first check needs pgindent of
+# PostgreSQL 19, and is skipped without it.
 
 use strict;
 use warnings;
@@ -20,11 +21,13 @@ sub read_file
 	return scalar <$in>;
 }
 
+my @sources = glob('src/*.[ch] src/*/*.[ch] src/*/*/*.[ch]');
+
 # Types that src/ both defines and uses. In a typedef, the name of a struct or an enum is after the
 # braces. The name of a function pointer is in (*name). All other names are the last word.
 my %defined;
 my %seen;
-foreach my $file (glob('src/*.[ch] src/*/*.[ch] src/*/*/*.[ch]'))
+foreach my $file (@sources)
 {
 	my $text = read_file($file);
 
@@ -47,6 +50,31 @@ my @unsorted = grep { $listed[ $_ - 1 ] ge $listed[$_] } 1 .. $#listed;
 is("@missing", '', 'typedefs.list lacks no type of src/');
 is("@superfluous", '', 'typedefs.list has no other types');
 is("@listed[@unsorted]", '', 'typedefs.list is sorted, each type once');
+
+# Number of lines between the braces from which on a function must have a comment.
+my $long = 20;
+
+# Returns the long functions without a comment of their own. In pgindent's format, a definition's
+# name begins a line, one or two lines with its type precede it, and its braces are lines of their
+# own. The comment ends directly before the type.
+sub uncommented
+{
+	my ($file) = @_;
+	my $text = read_file($file);
+	my @functions;
+
+	while ($text =~ /^(\w+)\([^;{}]*\)\n\{\n(.*?)^\}$/msg)
+	{
+		my ($name, $body, $before) = ($1, $2, substr($text, 0, $-[0]));
+
+		push @functions, "$file: $name()"
+			if ($body =~ tr/\n//) >= $long && $before !~ m{\*/\n(?:[^\n;\}\#]+\n){1,2}\z};
+	}
+	return @functions;
+}
+
+is(join(' ', grep { read_file($_) !~ m{\A/\*} } @sources), '', 'each file of src/ begins with a comment');
+is(join(' ', map { uncommented($_) } @sources), '', "each function of $long lines or more has a comment");
 
 # Maximum width of a line in columns, where tabs have four columns.
 my $most_columns = 100;
@@ -95,6 +123,11 @@ find({ no_chdir => 1, wanted => sub {
 push @wrapped, glob('sql/src/*.sql portable/src/*.sql portable/frame/*.sql test/*/*.sql tools/*.sql bench/*.sql');
 is(join(' ', map { wide_lines($_) } sort @wrapped), '',
 	"no line of C, SQL or Markdown exceeds $most_columns columns");
+
+# Tests of a server are named by a number and what they test.
+my %numbers;
+push @{ $numbers{ (basename($_) =~ /^(\d+)_/)[0] // $_ } }, basename($_) foreach glob('test/t/*.pl');
+is(join(' ', map { @{ $numbers{$_} } > 1 ? @{ $numbers{$_} } : () } sort keys %numbers), '', 'no two tests have the same number');
 
 my $says = `tools/indent --check --diff 2>&1`;
 my $status = $? >> 8;

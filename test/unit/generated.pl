@@ -1,5 +1,6 @@
 #!/usr/bin/env perl
-# Checks that generated files are up to date: the install scripts, the files of monitoring/, and the
+# Checks that generated files are up to date: the install scripts, the tables of columns in
+# doc/reference.md, the files of monitoring/, two pictures of the manual, and the
 # files of debian/ that pg_buildext makes from *.in. Also checks that the sources of the portable
 # edition create only functions and procedures, without OR REPLACE, and that portable/clocktiming.sql,
 # which is made from them, is a single DO statement.
@@ -35,8 +36,13 @@ sub stale
 	return grep { text("$below/$_") ne text("$made/$_") } @files;
 }
 
-is(join(" ", stale('sql/generate', '.')), '', 'the install scripts are as generated (if not: make generate)');
+is(join(" ", stale('sql/generate', '.')), '', 'the install scripts and tables of doc/reference.md are as generated (if not: make generate)');
 is(join(" ", stale('monitoring/generate', 'monitoring')), '', 'the files for exporters are as generated (if not: make generate)');
+
+# Two of the manual's pictures do not depend on a server.
+my $pictures = File::Temp->newdir;
+system("doc/pictures/make --to=$pictures clock sampler >$pictures/log") == 0 or die "$0: doc/pictures/make has failed\n";
+is(join(' ', grep { text("doc/pictures/$_") ne text("$pictures/$_") } 'clock.svg', 'sampler.svg'), '', 'pictures are as generated (if not: doc/pictures/make clock sampler)');
 
 my ($major) = text('debian/control') =~ /^Package: postgresql-(\d+)-/m or die "$0: debian/control has no package for a version of PostgreSQL\n";
 my @stale_debian = grep { text("debian/$_") ne text("debian/$_.in") =~ s/PGVERSION/$major/gr } qw(control tests/control);

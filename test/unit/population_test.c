@@ -121,7 +121,8 @@ edges(void)
 	PopulationSums none = {0},
 				certain = {0},
 				one = {0},
-				mixed = {0};
+				mixed = {0},
+				equal = {0};
 	WeightedSums all;
 
 	for (int i = 1; i <= 3; i++)
@@ -150,6 +151,13 @@ edges(void)
 	ok(population_total(&mixed, 901, 0).wx == 900 * 2 + 5000 &&
 	   population_margin(&mixed, 901, 0) == 0,
 	   "the number of values is known");
+	ok(population_mean_margin(&certain, 3, 0, 100) == weighted_mean_margin(&certain.seen),
+	   "without values that were not seen, the margin of the mean is that of the values");
+	for (int i = 0; i < 20; i++)
+		population_add(&equal, 50, 2000);
+	ok(population_total_margin(&equal, 1000, 0, 100) == 98000 &&
+	   fabs(population_mean_margin(&equal, 1000, 0, 100) - 98) < 1e-9,
+	   "margins of totals and means contain what measuring adds");
 }
 
 int

@@ -90,7 +90,7 @@ status_of(int (*child) (void))
 static void
 judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
 {
-	TscEvidence evidence = {NULL, tsc_adjust, source, available};
+	TscEvidence evidence = {NULL, tsc_adjust, source, available, NULL};
 	const char *reason = tsc_judge(&evidence);
 
 	ok(tsc_is_default(&evidence) == by_default, "%s TSC_ADJUST, kernel \"%s\" of \"%s\": %s by default",
@@ -103,9 +103,23 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 	ok(tsc_judge(&evidence) == evidence.why_not_usable, "a TSC that cannot be used is not trusted");
 }
 
+/* The kernel keeps time by the TSC, but was told not to check it. */
+static void
+unchecked(void)
+{
+	TscEvidence evidence = {NULL, true, "tsc", "tsc hpet", "tsc=reliable"};
+
+	ok(tsc_judge(&evidence) == NULL, "TSC_ADJUST suffices if the kernel does not check the TSC");
+	evidence.tsc_adjust = false;
+	ok(tsc_judge(&evidence) != NULL && strstr(tsc_judge(&evidence), "tsc=reliable") != NULL,
+	   "without it, the kernel's clock source is no approval if the kernel does not check the TSC");
+	ok(tsc_is_default(&evidence), "PostgreSQL reads this TSC by default");
+}
+
 static void
 judgements(void)
 {
+	unchecked();
 	/*
 	 * Machines without a hypervisor.  The second one has an AMD processor, with any number of
 	 * sockets.
@@ -170,5 +184,11 @@ main(void)
 	}
 	else
 		ok(tsc_frequency(nap) == NULL, "no TSC, no frequency: %s", tsc_why_no_rdtsc());
+#ifdef CLOCKTIMING_HAVE_TSC
+	ok((tsc_why_no_cpuid() == NULL) == tsc_cpuid()->readable, "CPUID, or a reason why not");
+#else
+	ok(strcmp(tsc_why_no_cpuid(), "this is not an x86 processor") == 0, "no CPUID: %s",
+	   tsc_why_no_cpuid());
+#endif
 	return done();
 }

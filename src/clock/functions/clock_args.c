@@ -1,6 +1,9 @@
 /* Comparisons such as !(x >= 0) reject NaN, too. */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
+#include "utils/fmgroids.h"
+
 #include "clock/functions/clock_args.h"
 #include "compat.h"
 #include "server/args.h"
@@ -11,6 +14,11 @@
  */
 #define MIN_EVERY_S		0.001
 
+/*
+ * Range of rates of a throttled run, in instants a second.  An instant takes some microseconds, so
+ * a higher rate cannot be reached.  A lower one would not lead to an instant within a quarter of an
+ * hour.
+ */
 #define MIN_RATE		0.001
 #define MAX_RATE		1e6
 
@@ -57,6 +65,19 @@ arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference)
 		sources = lappend(sources, source);
 	}
 	return sources;
+}
+
+void
+split_sources(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *list = arg_text(fcinfo, argno, "sources");
+	FmgrInfo	array_input;
+
+	/* array_in() trims the names, and accepts quotes and braces within braces */
+	if (list[strspn(list, " \t\n")] != '{')
+		list = psprintf("{%s}", list);
+	fmgr_info(F_ARRAY_IN, &array_input);
+	fcinfo->args[argno].value = InputFunctionCall(&array_input, list, TEXTOID, -1);
 }
 
 double

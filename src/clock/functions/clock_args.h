@@ -21,4 +21,10 @@ extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
  */
 extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
 
+/*
+ * Replaces argument "argno", a text that names clock sources, by an array of these names.  The text
+ * is a list separated by commas, with or without the braces of an array literal.
+ */
+extern void split_sources(FunctionCallInfo fcinfo, int argno);
+
 #endif							/* CLOCKTIMING_CLOCK_ARGS_H */

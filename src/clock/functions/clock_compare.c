@@ -25,6 +25,7 @@
 /* Maximum length of an array, because sorting its values cannot be cancelled. */
 #define MAX_VALUES		1000000
 
+/* Decimals of figures in ns and in percent. */
 #define DECIMALS		4
 
 /*
@@ -34,7 +35,7 @@
  */
 #define MATTERING_NS	5
 
-/* Number of result columns from difference_ns to difference_margin_percent. */
+/* Number of result columns from difference to difference_margin_percent.  Costs also have "matters". */
 #define TESTED_COLUMNS	8
 
 typedef enum DataKind
@@ -276,18 +277,20 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 
 		put_figures(row, tested, lengthof(tested), as_float);
 		if (as_float)
-			row_put_text(row, compare_verdict(test, "lower", "difference", "higher"));
-		else if (fabs(test->difference) >= MATTERING_NS)
-			row_put_text(row, compare_verdict(test, "faster, matters", NULL, "slower, matters"));
+			row_put_text(row, compare_verdict(test, "lower", "higher"));
 		else
-			row_put_text(row, compare_verdict(test, "faster, does not matter (< 5 ns)",
-											  "differs, does not matter (< 5 ns)",
-											  "slower, does not matter (< 5 ns)"));
+		{
+			row_put_text(row, compare_verdict(test, "faster", "slower"));
+			if (test->verdict == COMPARE_DIFFERENT)
+				row_put_bool(row, fabs(test->difference) >= MATTERING_NS);
+			else
+				row_put_null(row);
+		}
 		put_figures(row, &test->p_value, 1, true);
 		put_figures(row, more, lengthof(more), as_float);
 	}
 	else
-		row_put_nulls(row, TESTED_COLUMNS);
+		row_put_nulls(row, as_float ? TESTED_COLUMNS : TESTED_COLUMNS + 1);
 	put_figures(row, figures, lengthof(figures), as_float);
 	if (test != NULL)
 		put_figures(row, &test->pooled_stddev, 1, as_float);

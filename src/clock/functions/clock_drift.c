@@ -7,12 +7,14 @@
 
 #include "clock/functions/clock_args.h"
 #include "clock/measure/drift_run.h"
+#include "core/timing_counter.h"
 #include "compat.h"
 #include "server/args.h"
 #include "server/row.h"
 
 PG_FUNCTION_INFO_V1(clock_drift);
 PG_FUNCTION_INFO_V1(clock_monitor);
+PG_FUNCTION_INFO_V1(clock_monitor_named);
 
 static void
 warn_of_backward_steps(const ComparedClock *clock, double max_ns)
@@ -47,9 +49,15 @@ clock_drift(PG_FUNCTION_ARGS)
 	const ClockSource *source = arg_source(fcinfo, 0);
 	ClockReference reference = clock_reference_get(arg_text(fcinfo, 2, "reference"));
 	Drift		drift;
+	bool		is_reference;
 
 	check_reference(&reference, source);
 	drift = drift_run(source, &reference, duration_s);
+
+	is_reference = strcmp(reference.name, REFERENCE_BY_DEFAULT) == 0 &&
+		clock_source_is_reference(source);
+	if (is_reference)
+		drift.rate_ppm = drift.margin_ppm = NAN;
 
 	row_put_text(&row, source->name);
 	row_put_text(&row, reference.name);
@@ -74,7 +82,12 @@ clock_drift(PG_FUNCTION_ARGS)
 				  "clock source \"%s\" jumped ahead of the reference clock", "Warps");
 	warn_of_steps(source, &reference, &drift.lags,
 				  "clock source \"%s\" fell behind the reference clock", "Lags");
-	if (isnan(drift.rate_ppm))
+	if (is_reference)
+		ereport(WARNING,
+				(errmsg("could not determine the drift of clock source \"%s\"", source->name),
+				 errdetail("It is the same clock as the reference, %s.", reference_name),
+				 errhint("Choose a counter of the processor as the reference, such as \"%s\".", TIMING_COUNTER)));
+	else if (isnan(drift.rate_ppm))
 		ereport(WARNING,
 				(errmsg("could not determine the drift of clock source \"%s\"", source->name),
 				 errdetail("The reference \"%s\" did not advance.", reference.name)));
@@ -109,4 +122,12 @@ clock_monitor(PG_FUNCTION_ARGS)
 	for (int i = 0; i < list_length(sources); i++)
 		warn_of_backward_steps(&clocks[i], clocks[i].backward_max_ns);
 	return (Datum) 0;
+}
+
+/* clock_monitor() with the names of clocks as one text. */
+Datum
+clock_monitor_named(PG_FUNCTION_ARGS)
+{
+	split_sources(fcinfo, 0);
+	return clock_monitor(fcinfo);
 }

@@ -14,6 +14,7 @@
 #include "server/row.h"
 
 PG_FUNCTION_INFO_V1(clock_survey);
+PG_FUNCTION_INFO_V1(clock_survey_named);
 
 /* Smallest jump that the survey counts as a warp, in ns; as in the program clockperf. */
 #define WARP_NS			1e6
@@ -84,4 +85,12 @@ clock_survey(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 		put_clock(fcinfo, &clocks[i]);
 	return (Datum) 0;
+}
+
+/* clock_survey() with the names of clocks as one text. */
+Datum
+clock_survey_named(PG_FUNCTION_ARGS)
+{
+	split_sources(fcinfo, 0);
+	return clock_survey(fcinfo);
 }

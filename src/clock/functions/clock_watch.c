@@ -30,17 +30,19 @@ check_watched(void)
 }
 
 /*
- * Returns a copy of a ring buffer's rows, oldest first.  The lock is held only during the copying.
- * Skips rows of the future, which exist if the time of day was set back.
+ * Returns a copy of a ring buffer's rows, oldest first, and copies the machines to which they
+ * refer.  The lock is held only during the copying.  Skips rows of the future, which exist if the
+ * time of day was set back.
  */
 static WatchRow *
-copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
+copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n, WatchMachine *machines)
 {
 	WatchRow   *copy = palloc(sizeof(WatchRow) * size);
 	TimestampTz until = GetCurrentTimestamp();
 
 	LWLockAcquire(watch_store->lock, LW_SHARED);
 	until = Min(until, watch_store->state.until);
+	memcpy(machines, watch_store->state.machine, sizeof(watch_store->state.machine));
 	*n = 0;
 	for (int i = 0; i < ring->n; i++)
 	{
@@ -57,6 +59,10 @@ put_known_text(Row *row, const char *text)
 	row_put_text(row, text[0] != '\0' ? text : NULL);
 }
 
+/*
+ * Adds the row of a period.  If the kernel's synchronisation is unknown, as in a container without
+ * adjtimex(), its columns are null.
+ */
 static void
 put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *machine,
 			const char *per)
@@ -72,6 +78,7 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 	row_put_double(&row, from->warm_ns, 2);
 	row_put_double(&row, from->rate_ppm, 3);
 	row_put_double(&row, from->assumed_ppm, 3);
+	row_put_double(&row, from->error_bound_ppm, 3);
 	row_put_counts(&row, from->backward_steps, from->warps, from->lags, from->gaps);
 	row_put_double(&row, from->stolen_percent, 4);
 	row_put_double(&row, from->off_cpu_percent, 4);
@@ -98,41 +105,41 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 }
 
 static void
-put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing *ring,
-		 const WatchRow *rows, int size, const char *per)
+put_ring(FunctionCallInfo fcinfo, const WatchRing *ring, const WatchRow *rows, int size,
+		 const char *per)
 {
 	int			n;
 	WatchRow   *copy;
+	WatchMachine *machines;
 
 	/* an argument of NULL selects all periods */
 	if (!PG_ARGISNULL(0) && strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)), per) != 0)
 		return;
-	copy = copy_rows(ring, rows, size, &n);
+	machines = palloc(sizeof(watch_store->state.machine));
+	copy = copy_rows(ring, rows, size, &n, machines);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		put_history(fcinfo, &copy[i], &machines[copy[i].machine], per);
 	}
 	pfree(copy);
+	pfree(machines);
 }
 
 Datum
 clock_history(PG_FUNCTION_ARGS)
 {
-	WatchMachine *machines;
-
 	check_watched();
 	InitMaterializedSRF(fcinfo, 0);
-	machines = palloc(sizeof(watch_store->state.machine));
-	LWLockAcquire(watch_store->lock, LW_SHARED);
-	memcpy(machines, watch_store->state.machine, sizeof(watch_store->state.machine));
-	LWLockRelease(watch_store->lock);
-	put_ring(fcinfo, machines, &watch_store->state.hours, watch_store->hour, WATCH_HOURS, "hour");
-	put_ring(fcinfo, machines, &watch_store->state.minutes, watch_store->minute, WATCH_MINUTES,
-			 "minute");
+	put_ring(fcinfo, &watch_store->state.hours, watch_store->hour, WATCH_HOURS, "hour");
+	put_ring(fcinfo, &watch_store->state.minutes, watch_store->minute, WATCH_MINUTES, "minute");
 	return (Datum) 0;
 }
 
+/*
+ * Returns the events, oldest first.  Copies them before it forms rows, because the worker must not
+ * wait for the lock meanwhile.
+ */
 Datum
 clock_events(PG_FUNCTION_ARGS)
 {
@@ -158,6 +165,7 @@ clock_events(PG_FUNCTION_ARGS)
 		row_put_text(&row, events[i].after);
 		row_put_text(&row, events[i].evidence);
 		row_put_time(&row, events[i].ended_at);
+		row_put(&row, Int64GetDatum(events[i].repetitions));
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;

@@ -26,7 +26,10 @@
 /* Time in s for measuring the cost of a reading after the run. */
 #define COST_DURATION_S		0.02
 
-/* A run warns if it reached less than this fraction of the scheduled instants. */
+/*
+ * A run warns if it reached less than this fraction of the scheduled instants.  The other 5 % are
+ * for pauses of the process: with half of them, a busy machine causes more warnings.
+ */
 #define REACHED				0.95
 
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
@@ -174,6 +177,10 @@ next_instant(ClockRun *run)
 	run->due_s += random_exponential(&run->random) / run->rate;
 }
 
+/*
+ * Reads the source's frequency and selects the stopwatch first, because either may calibrate a
+ * counter for 50 ms, which is not part of the run.
+ */
 ClockRun *
 clock_run_begin(const ClockSource *source, double rate, double duration_s)
 {
@@ -288,6 +295,11 @@ clear_interval(ClockRun *run)
 		clear_instants(run);
 }
 
+/*
+ * Clears the tallies and samples the clock for what is left of the interval.  After a pause, the
+ * time without samples is neither a duration nor a gap, and instants that were due during the pause
+ * are skipped.
+ */
 ClockSample *
 clock_run_interval(ClockRun *run, double until_s)
 {
@@ -313,6 +325,10 @@ clock_run_interval(ClockRun *run, double until_s)
 	return sample;
 }
 
+/*
+ * Reads both clocks for the last time, and warns of the clock's faults.  The sample of a run with
+ * intervals has no durations, because each interval has cleared them, but the sums of all findings.
+ */
 ClockSample *
 clock_run_end(ClockRun *run)
 {

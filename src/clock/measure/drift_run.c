@@ -1,7 +1,12 @@
 /*
+ * The drift of a clock against a reference, and the advance of several clocks.
+ *
  * An observation is the narrowest of several brackets (see drift_run.h).  Up to 1000 observations,
- * called pairs, determine the drift.  Further observations after each sleep serve only to find
- * steps of the clock.  Steps are counted and excluded from the drift.
+ * called pairs, determine the drift: the slope of the least-squares line of the clock's lead over
+ * the reference's advance (fit()).  Further observations after each sleep serve only to find steps
+ * of the clock (jumps.h).  Steps are counted, and subtracted from all later leads before the line
+ * is fitted: a step of 1 ms would otherwise change the drift of a run of 10 s by some
+ * 100 ppm.
  */
 #include "postgres.h"
 
@@ -143,6 +148,10 @@ pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
 }
 
+/*
+ * Adds the interval since the previous observation to the search for steps.  Skips an observation
+ * during which the reference went backwards, because its time is unknown.
+ */
 static void
 find_steps(DriftRun *run, const ReferencePair *pair)
 {
@@ -292,6 +301,12 @@ reference_resolution_ns(const ClockReference *reference)
 	return source == NULL ? 1 : clock_source_resolution_ns(source);
 }
 
+/*
+ * Observes the clock, subtracts its steps, rejects disturbed pairs, and fits the line through the
+ * others.  Of a coarse clock, neighbouring intervals show no rate, because it advances in none or
+ * in few of them.  So its steps are found by the nominal rate, and it is not searched for long
+ * stretches.
+ */
 Drift
 drift_run(const ClockSource *source, const ClockReference *reference, double duration_s)
 {
@@ -362,6 +377,10 @@ put_advance(ComparedClock *clock, const ClockReference *reference, double elapse
 	put(arg, &advance);
 }
 
+/*
+ * Waits for the end of each interval, and compares all clocks with the reference.  Intervals end at
+ * multiples of every_s, so that delays do not add up.
+ */
 ComparedClock *
 monitor_run(List *sources, const ClockReference *reference, double duration_s, double every_s,
 			void (*put) (void *arg, const ClockAdvance *advance), void *arg)

@@ -1,3 +1,13 @@
+/*
+ * Measures the cost of a reading in batches of readings.
+ *
+ * The reference clock is read before and after a batch.  A batch is much longer than these two
+ * readings, whose own time is subtracted, and much shorter than a time slice, so that most batches
+ * are undisturbed.  Disturbances only make a batch longer.  So the cost of an undisturbed reading
+ * is the mean of the fastest batches (stats_undisturbed()), and the median of all batches is the
+ * typical cost on this machine (stats_typical()).  Several clocks are measured in turns, so that a
+ * disturbance affects all of them alike.
+ */
 #include "postgres.h"
 
 #include <float.h>
@@ -114,6 +124,10 @@ reading_cost_samples(CostSeries *series, int n, int most, double duration_s, con
 	return sample;
 }
 
+/*
+ * Measures all sources in turns, so that a disturbance affects all of them.  The source
+ * NULL stands for a system call.
+ */
 void
 reading_costs(const ClockSource *const *sources, int n, double duration_s,
 			  int most_batches, ReadingCost *costs)

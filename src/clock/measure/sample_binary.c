@@ -22,6 +22,10 @@ encode_text(StringInfo buf, const char *text, bool wire)
 	pq_sendbytes(buf, sent, length);
 }
 
+/*
+ * Writes the members in the table's order.  Equal samples have equal bytes, because the type's
+ * equality, and so DISTINCT and GROUP BY, compares these.
+ */
 void
 sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 {
@@ -101,6 +105,10 @@ element(const char *elements, int k)
 	return pg_ntoh64(value);
 }
 
+/*
+ * Reads the members in the table's order, and checks the whole.  Checks each length before
+ * allocating memory for it, because the bytes may come from a client.
+ */
 ClockSample *
 sample_decode(StringInfo buf, bool wire)
 {

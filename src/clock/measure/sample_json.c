@@ -1,3 +1,12 @@
+/*
+ * The text form of a clock_sample: a JSON object with the members of the table sample_members, in
+ * its order, and the version as the first member.
+ *
+ * Each value is written such that reading it back yields the same bits, because equality of samples
+ * compares these: a double in its shortest exact form, a time in ISO 8601 with microseconds and the
+ * time zone Z.  Values that JSON lacks are null.  Unknown and missing members are errors, so that a
+ * misspelt member is not ignored.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -51,6 +60,10 @@ append_double(StringInfo buf, double value)
 	appendStringInfoString(buf, text);
 }
 
+/*
+ * Writes the members in the table's order.  A NaN is written as null, as is a 0 that stands for an
+ * unknown value.
+ */
 char *
 sample_to_json(const ClockSample *sample)
 {
@@ -141,6 +154,10 @@ json_text(const char *name, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
+/*
+ * Returns the elements of an array of whole numbers.  Checks their number before allocating memory
+ * for them.
+ */
 static int64 *
 json_array(const char *name, const JsonbValue *value, int most, int *n)
 {
@@ -167,6 +184,10 @@ json_array(const char *name, const JsonbValue *value, int most, int *n)
 	return result;
 }
 
+/*
+ * Raises an error if the object has a member that this version does not know.  The message shows at
+ * most as many bytes of the name as a PostgreSQL name has.
+ */
 static void
 check_names(JsonbContainer *root)
 {
@@ -204,6 +225,11 @@ json_member(JsonbContainer *root, const char *name, JsonbValue *value)
 	return value;
 }
 
+/*
+ * Reads the members in the table's order, and checks the whole.  Values that are out of range are
+ * clamped to values that sample_check() rejects, because the members of ClockSample have fewer
+ * bits.
+ */
 ClockSample *
 sample_from_jsonb(Jsonb *jsonb)
 {

@@ -1,3 +1,11 @@
+/*
+ * The table of a clock_sample's members, and the checks of a value.
+ *
+ * The binary and the JSON form are both generated from this table, so that a new member needs one
+ * entry only.  Samples come from files and from clients, so each value is checked when it is read,
+ * before it is used: numbers are finite, arrays are in order, and sums agree.  Later computations
+ * then need no checks.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -90,6 +98,10 @@ check_cpus(const ClockSample *sample, int sqlstate)
 	}
 }
 
+/*
+ * Checks the durations.  Their counts and the backward steps must add up to the number of readings,
+ * which shows most errors of samples that were edited by hand.
+ */
 static void
 check_entries(const ClockSample *sample, int sqlstate)
 {
@@ -128,6 +140,7 @@ check_number(const SampleMember *m, double value, int sqlstate)
 		sample_malformed(sqlstate, psprintf("The member \"%s\" is %g.", m->name, value));
 }
 
+/* Checks each member according to its kind.  For MEMBER_TICKS, also checks the counts. */
 void
 sample_check(const ClockSample *sample, int sqlstate)
 {

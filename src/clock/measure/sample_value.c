@@ -1,3 +1,8 @@
+/*
+ * Creates samples, and computes statistics of their durations.  A sample has each distinct duration
+ * in ticks with its count, in ascending order, so statistics are exact sums over distinct
+ * durations.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -23,6 +28,10 @@ sample_set_durations(ClockSample *sample, const Tally *tally)
 	sample->precision_bits = tally->precision_bits;
 }
 
+/*
+ * Copies the results of a run.  The cost of a reading is measured after the run, so it is unknown
+ * here.
+ */
 ClockSample *
 sample_from_run(const SamplerRun *run)
 {
@@ -128,6 +137,7 @@ whole_ns(const ClockSample *sample, uint64 ticks)
 	return (uint64) llrint(sample_ns(sample, (double) ticks));
 }
 
+/* Row i counts the durations from 2^(i-1) to 2^i - 1 ns; row 0 counts those of 0 ns. */
 DurationRow *
 sample_histogram(const ClockSample *sample, int *nrows)
 {
@@ -151,6 +161,10 @@ sample_histogram(const ClockSample *sample, int *nrows)
 	return rows;
 }
 
+/*
+ * Merges durations that are equal in whole nanoseconds.  The row of the longest duration follows
+ * the last of the shortest ones, so that outliers are visible whatever the cutoff.
+ */
 DurationRow *
 sample_durations(const ClockSample *sample, double cutoff, int *nrows)
 {

@@ -144,6 +144,11 @@ carry_out(SkewShared *shared, const ClockSource *source)
 		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
 }
 
+/*
+ * The worker's main function.  Carries out orders, and exchanges readings until the next one.  If
+ * it hears nothing from the backend, it sleeps in order not to occupy a CPU, and after a long
+ * silence it exits.
+ */
 void
 clock_cpu_skew_worker(Datum main_arg)
 {
@@ -207,6 +212,10 @@ clock_cpu_skew_worker(Datum main_arg)
 	dsm_detach(segment);
 }
 
+/*
+ * Creates the shared memory, and registers the worker.  The resource owner would release the memory
+ * at the end of the transaction; clean_up() does so earlier, and also stops the worker.
+ */
 static void
 start_worker(SkewRun *run)
 {
@@ -380,6 +389,10 @@ add_up(Skew *skew, const CpuSkew *cpu)
 	}
 }
 
+/*
+ * Compares each CPU with the first one for an equal part of the duration.  The ends of these parts
+ * are fixed, so that the delay of a CPU does not prolong the run.
+ */
 static void
 compare_cpus(SkewRun *run, double duration_s)
 {
@@ -415,6 +428,10 @@ report(void *arg, double elapsed_s)
 					run->skew.cpus[run->at].cpu, run->at, run->skew.ncpus - 1);
 }
 
+/*
+ * Compares the clocks of all CPUs.  After the run or an ERROR, stops the worker and restores the
+ * CPU affinity of this process.
+ */
 Skew
 skew_run(const ClockSource *source, double duration_s)
 {

@@ -1,3 +1,12 @@
+/*
+ * The table of clock sources: the clocks that PostgreSQL reads or could read, the processor's
+ * counters, and the clocks of the operating system (os_clocks.c).
+ *
+ * A source is unavailable if the platform lacks it, or if this process may not read it at present.
+ * Its availability is checked at each use, because a setting or a system call may change it.  The
+ * source instr_time stands for the clock that EXPLAIN ANALYZE reads now; read_now() replaces it by
+ * that clock's own entry.
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -11,9 +20,11 @@
 #include "clock/measure/source.h"
 #include "compat.h"
 #include "core/arm_counter.h"
+#include "core/clock_alias.h"
 #include "core/reference.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
+#include "server/interposed.h"
 #include "server/wait.h"
 
 /* Largest delay of a coarse clock's timer interrupt, in units of the clock's resolution. */
@@ -52,7 +63,7 @@ static const ClockSource first_sources[] = {
 	},
 	{
 		"rdtsc", "RDTSC", CLOCK_FINE,
-		"time-stamp counter of x86, read without waiting for earlier instructions",
+		"time-stamp counter of x86, read before earlier instructions end",
 		TSC_READER(reader_rdtsc), 0, NO_CLOCK
 	},
 	{
@@ -62,7 +73,7 @@ static const ClockSource first_sources[] = {
 	},
 	{
 		"cntvct", "CNTVCT_EL0", CLOCK_FINE,
-		"counter of 64-bit Arm, read without waiting for earlier instructions",
+		"counter of 64-bit Arm, read before earlier instructions end",
 		ARM_READER(reader_cntvct), 0, NO_CLOCK
 	},
 	{
@@ -71,17 +82,30 @@ static const ClockSource first_sources[] = {
 	},
 };
 
+/* Auxiliary clocks that were enabled at the latest call of clock_source_count(). */
+#define MOST_AUX	8
+static const ClockSource *listed_aux[MOST_AUX];
+static int	n_listed_aux;
+
 int
 clock_source_count(void)
 {
-	return lengthof(first_sources) + n_os_clocks;
+	n_listed_aux = 0;
+	for (int i = 0; i < n_aux_clocks; i++)
+	{
+		if (os_clock_works(&aux_clocks[i]))
+			listed_aux[n_listed_aux++] = &aux_clocks[i];
+	}
+	return lengthof(first_sources) + n_os_clocks + n_listed_aux;
 }
 
 const ClockSource *
 clock_source_at(int i)
 {
-	return i < (int) lengthof(first_sources) ? &first_sources[i] :
-		&os_clocks[i - (int) lengthof(first_sources)];
+	if (i < (int) lengthof(first_sources))
+		return &first_sources[i];
+	i -= (int) lengthof(first_sources);
+	return i < n_os_clocks ? &os_clocks[i] : listed_aux[i - n_os_clocks];
 }
 
 /* Returns the source itself, or for instr_time the one that EXPLAIN ANALYZE reads now. */
@@ -119,7 +143,9 @@ clock_source_why_unreadable(const ClockSource *source)
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
-		return os_clock_works(source) ? NULL : "this operating system does not have it";
+		return os_clock_works(source) ? NULL :
+			os_clock_is_aux(source) ? "this auxiliary clock is not enabled" :
+			"this operating system does not have it";
 	if (strcmp(source->name, "rdtscp") == 0)
 		return tsc_why_no_rdtscp();
 	return is_tsc(source) ? tsc_why_no_rdtsc() : arm_counter_why_not();
@@ -140,6 +166,18 @@ const char *
 clock_source_reads(const ClockSource *source)
 {
 	return read_now(source)->call;
+}
+
+const char *
+clock_source_interposed_by(const ClockSource *source)
+{
+	char		function[NAMEDATALEN];
+
+	if (clock_source_is_instruction(source))
+		return NULL;
+	strlcpy(function, clock_source_reads(source), sizeof(function));
+	function[strcspn(function, " (")] = '\0';
+	return interposed_by(function);
 }
 
 double
@@ -169,13 +207,24 @@ clock_source_slack_ns(const ClockSource *source)
 	return source->kind == CLOCK_COARSE ? COARSE_SLACK * clock_source_resolution_ns(source) : 0;
 }
 
+/* Compares names without clock_source_count(), which makes system calls. */
 const ClockSource *
 clock_source_find(const char *name)
 {
-	for (int i = 0; i < clock_source_count(); i++)
+	for (int i = 0; i < (int) lengthof(first_sources); i++)
 	{
-		if (pg_strcasecmp(clock_source_at(i)->name, name) == 0)
-			return clock_source_at(i);
+		if (pg_strcasecmp(first_sources[i].name, name) == 0)
+			return &first_sources[i];
+	}
+	for (int i = 0; i < n_os_clocks; i++)
+	{
+		if (pg_strcasecmp(os_clocks[i].name, name) == 0)
+			return &os_clocks[i];
+	}
+	for (int i = 0; i < n_aux_clocks; i++)
+	{
+		if (pg_strcasecmp(aux_clocks[i].name, name) == 0)
+			return &aux_clocks[i];
 	}
 	return NULL;
 }
@@ -242,6 +291,10 @@ clock_source_get(const char *name)
 	return source;
 }
 
+/*
+ * Looks up each name.  A source that occurs twice, by its name or by "all", is listed once, at its
+ * first position.
+ */
 List *
 clock_sources_of_array(ArrayType *array)
 {
@@ -287,17 +340,33 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
+bool
+clock_source_is_reference(const ClockSource *source)
+{
+	source = read_now(source);
+	return source->id != NO_CLOCK && source->kind == CLOCK_FINE &&
+		strcmp(source->name, "monotonic_raw") != 0 && is_reference_clock(source->reader->read);
+}
+
 /* Counter used as the reference.  Ticks since counter_start fit into a double without rounding. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;
 
+/* Returns a negative time, in two's complement, if this CPU's counter is behind counter_start. */
 static uint64_t
 counter_ns(void)
 {
-	return (uint64_t) ((double) (counter_read() - counter_start) * counter_tick_ns);
+	int64		ticks = (int64) (counter_read() - counter_start);
+
+	return (uint64_t) (int64) ((double) ticks * counter_tick_ns);
 }
 
+/*
+ * Accepts only sources that advance all the time, because the reference determines how long a run
+ * lasts.  A source that does not count nanoseconds is converted by counter_ns(), which has static
+ * state, because a reference is a function without arguments.
+ */
 ClockReference
 clock_reference_get(const char *name)
 {

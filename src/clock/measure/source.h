@@ -21,6 +21,9 @@ extern const char *clock_source_why_not(const ClockSource *source);
 /* Returns the name of the instruction, or of the system call and its clock. */
 extern const char *clock_source_reads(const ClockSource *source);
 
+/* Returns the path of a preloaded library that replaces the call that reads the source; or NULL. */
+extern const char *clock_source_interposed_by(const ClockSource *source);
+
 /* Returns ticks per second.  If "from" is not NULL, sets *from to the origin of this frequency. */
 extern double clock_source_hz(const ClockSource *source, const char **from);
 
@@ -54,6 +57,12 @@ extern double clock_source_slack_ns(const ClockSource *source);
 
 /* Returns whether the source is read by instructions of the processor, without a call. */
 extern bool clock_source_is_instruction(const ClockSource *source);
+
+/*
+ * Returns whether the source seems to be the reference clock under another name, so that its errors
+ * cannot be seen.  Returns false for monotonic_raw, which is this clock by its definition.
+ */
+extern bool clock_source_is_reference(const ClockSource *source);
 
 #define REFERENCE_BY_DEFAULT "kernel"
 

@@ -1,3 +1,18 @@
+/*
+ * Surveys clocks.
+ *
+ * Half of the duration is for the cost of a reading, measured for all clocks in turns
+ * (reading_cost.c).  The other half is divided equally among the clocks, each of which is sampled
+ * (sampler.c) and compared with the reference.
+ *
+ * The survey also shows the step by which a clock advances.  If each reading advances the clock,
+ * its step is unknown.  If a clock stands still between readings, its step is the shortest advance,
+ * unless that is so long that the timer interrupt may be its cause: then the process may have been
+ * off the CPU for a whole step.  Of such a coarse clock, only steps between two readings that are
+ * close to each other count (ATTENDED_SHARE).  If the run has seen too few of them, the clock is
+ * read between short sleeps until enough are seen (wait_for_steps()).  The smallest step with which
+ * a tenth of all steps agree is the result.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -20,6 +35,12 @@
 
 /* Longest wait for a step of a clock, in ns.  It suffices for a clock that counts whole seconds. */
 #define TICK_NS			1.1e9
+
+/*
+ * Largest ratio of this wait to the duration.  By default, the duration is 0.9 s.  So the survey
+ * waits for the step of a clock that counts whole seconds, and takes less than 2 s in total.
+ */
+#define TICK_SHARE		1.1
 
 /*
  * Size, in ns, from which a step may be caused by timer interrupts, at most 1000 per second.  A
@@ -203,11 +224,17 @@ read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 {
 	if (clock_source_is_instruction(clock->source))
 		return "instruction";
+	if (clock_source_interposed_by(clock->source) != NULL)
+		return "library";
 	if (isnan(system_call->ns))
 		return NULL;
 	return clock->cost.ns < SYSTEM_CALL_SHARE * system_call->ns ? "vDSO" : "system call";
 }
 
+/*
+ * Measures the costs of all available clocks, then samples each of them.  A cheap system call is
+ * measured as one more clock, because its cost shows whether reading a clock needs a system call.
+ */
 void
 survey_run(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
 		   ReadingCost *system_call)
@@ -241,7 +268,7 @@ survey_run(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns
 			progress_report(&progress, elapsed_s, "at clock source \"%s\"",
 							clocks[i].source->name);
 		clocks[i].cost = costs[k++];
-		watch(&clocks[i], tally, least_warp_ns, left_s / available, duration_s);
+		watch(&clocks[i], tally, least_warp_ns, left_s / available, duration_s * TICK_SHARE);
 		clocks[i].read_by = read_by(&clocks[i], system_call);
 	}
 	pfree(tally);

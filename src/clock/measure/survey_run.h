@@ -14,8 +14,8 @@ typedef struct SurveyedClock
 	/* output; if why_not is not NULL, the other members are not set */
 	const char *why_not;		/* why it cannot be read, or NULL */
 	ReadingCost cost;
-	const char *read_by;		/* instruction, vDSO or system call; NULL if
-								 * not known */
+	const char *read_by;		/* instruction, library, vDSO or system call;
+								 * NULL if not known */
 	SamplerRun	run;			/* findings of the run; its tally is NULL */
 	int64		stalls;
 	int64		failures;

@@ -1,3 +1,25 @@
+/*
+ * Detects a lasting change of the level of a noisy series, soon and only once.
+ *
+ * The values are the costs of a reading, which vary by a factor rather than by an amount, so all
+ * computations are with logarithms.  The level is a running mean, which follows slow changes: each
+ * value moves it by at most FOLLOW * FOLLOW_MOST, which is 5 % a day if there is a value every 10
+ * s.
+ *
+ * Two cumulative sums (Page, Biometrika 41, 1954) detect sudden changes.  Each value adds its
+ * difference from the level, minus SLACK, to the sum of increases; and the negative of that
+ * difference, minus SLACK, to the sum of decreases.  A sum does not fall below 0.  Without a
+ * change, the differences scatter around 0, and SLACK keeps both sums near 0.  After a change by
+ * more than SLACK, one of them grows with each value.  When it reaches ALARM, the values since it
+ * was 0 are those after the change, and their median is the new level.  A single value adds at most
+ * MOST, half of ALARM, so a single outlier is never a change.  A change by a factor of 3.5 or more
+ * is found after two values, and one by 1.3 after 17.
+ *
+ * The level before the first of several changes is the normal one.  A change back to it ends the
+ * current change without beginning another.  So does a fall from above the normal level to below
+ * it: then other work had raised the values from which the normal level was learnt.  A change from
+ * one unusual level to another is reported as one from the normal level.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -78,6 +100,12 @@ follow(ChangePoint *point, double excess)
 		point->normal = point->level;
 }
 
+/*
+ * Learns the first level from CHANGE_LEARN values.  Afterwards adds each value to both sums.
+ * Without an alarm, the value moves the level; after an alarm, the level is set to the median of
+ * the values that showed the change.  If their number is even, the middle value that is nearer to
+ * the earlier level is used, so that a change is not overestimated.
+ */
 bool
 change_point_add(ChangePoint *point, double value, Change *change)
 {
@@ -85,6 +113,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	double		excess;
 	bool		up;
 	bool		down;
+	bool		was_raised = point->changed && point->level > point->normal;
 	int			n;
 
 	memset(change, 0, sizeof(*change));
@@ -116,11 +145,12 @@ change_point_add(ChangePoint *point, double value, Change *change)
 
 	n = up ? point->up.run : point->down.run;
 	change->run = n;
-	change->before = exp(point->level);
+	change->before = exp(point->normal);
 	change->ended = point->changed;
 	n = n < CHANGE_RECENT ? n : CHANGE_RECENT;
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
-	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
+	if (fabs(point->level - point->normal) > log(CHANGE_RATIO) &&
+		!(was_raised && point->level < point->normal))
 	{
 		/* for even n, uses the middle value nearer to the normal level */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));

@@ -1,10 +1,8 @@
 /*
  * Detects changes of more than 20 % in a series of values, such as the cost of a reading.  Each
- * value must be the minimum of many short measurements.  The level is a running mean of log(value),
- * which follows slow changes: by at most 5 % a day if there is a value every 10 s.  Two cumulative
- * sums of log(value) - level, one for increases and one for decreases, show a change when they
- * exceed a limit (Page, Biometrika 41, 1954).  A change by a factor of 3.5 or more is found after
- * two values, and one by 1.3 after 17.
+ * value must be the minimum of many short measurements.  A change by a factor of 3.5 or more is
+ * found after two values, and one by 1.3 after 17.  Slow changes, by at most 5 % a day if there is
+ * a value every 10 s, do not count.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H
@@ -40,14 +38,15 @@ typedef struct Change
 {
 	bool		ended;			/* the previous change is over */
 	bool		began;			/* a new change has begun */
-	double		before;			/* previous level, in the unit of the values */
+	double		before;			/* normal level, in the unit of the values */
 	double		after;			/* new level, in the same unit */
 	int			run;			/* number of values that showed the change */
 } Change;
 
 /*
- * Adds a value; returns whether it shows a change.  A return to the normal level ends the current
- * change without beginning another one.  Ignores values that are not positive and finite.
+ * Adds a value; returns whether it shows a change.  A return to the normal level, or a fall from
+ * above it to below it, ends the current change without beginning another one.  Ignores values that
+ * are not positive and finite.
  */
 extern bool change_point_add(ChangePoint *point, double value, Change *change);
 

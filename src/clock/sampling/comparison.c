@@ -1,3 +1,12 @@
+/*
+ * Compares data sets, and plots them like FreeBSD's ministat(1).
+ *
+ * The rank test is in rank_test.c.  The t tests compute the difference of two means and its
+ * standard error, from the pooled variance of both sets (Student) or from their separate variances
+ * (Welch).  The divisor of a difference in percent, the mean or median of the first set, has an
+ * error, too.  So the margin in percent is not that of the difference: it is computed from the
+ * interval of b - r * a, where the factor r makes the centers of both sets equal.
+ */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +19,22 @@
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
-/* Largest height of the plot in rows.  In a taller plot, a symbol stands for several values. */
-#define MAX_HEIGHT		200
+/*
+ * Largest height of the plot in rows.  In a taller plot, a symbol stands for several values.  The
+ * picture of two data sets fits a screen of 50 lines, except by COMPARE_STUDENT, which draws
+ * ministat's picture.
+ */
+#define MAX_HEIGHT		32
+#define STUDENT_HEIGHT	200
+
+/*
+ * Values farther from the quartiles than this number of interquartile ranges are outliers, for
+ * which John Tukey's "far out" uses 3.  They do not determine the ends of the axis if they are at
+ * most this share of the values, and otherwise all other values had less than this share of it.
+ */
+#define FAR_OUT			3
+#define OUTLIERS_SHARE	0.05
+#define CROWDED_SHARE	0.25
 
 #define TABLE_COLUMNS	5		/* columns of the table after the column N */
 #define TABLE_WIDTH		13		/* largest width of a column, as in ministat */
@@ -27,6 +50,10 @@ scale(double *x, int n, int exponent)
 		x[i] = ldexp(x[i], exponent);
 }
 
+/*
+ * Computes the summary of sorted data.  Tiny data are scaled by a power of 2, so that their squares
+ * do not underflow.  mean_rest is the rounding error of the mean.
+ */
 void
 compare_summary(CompareSet *set)
 {
@@ -50,6 +77,7 @@ compare_summary(CompareSet *set)
 	scale(x, n, -exponent);
 }
 
+/* Returns NAN for an infinite number: a percentage of 0 is undefined. */
 static double
 number_or_nan(double x)
 {
@@ -63,6 +91,11 @@ typedef struct Margin
 	double		standard_error;
 } Margin;
 
+/*
+ * Returns the standard error of the difference of two means, and its degrees of freedom: for
+ * Welch's test by the equation of Welch and Satterthwaite (Welch, Biometrika 34, 1947), which
+ * estimates them from the variances of both sets.
+ */
 static Margin
 margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 {
@@ -101,6 +134,11 @@ half_width(const Margin *margin, const ConfidenceLevel *level)
 	return margin->standard_error * stats_t_critical(level->inside, level->outside, margin->df);
 }
 
+/*
+ * Compares means by Student's or Welch's t test.  The means' rounding errors are part of the
+ * difference, because data far from 0 may differ by less than these errors.  The relative margin is
+ * that of the difference between b and a, scaled by the ratio of the means.
+ */
 static CompareTest
 t_test(const CompareSet *a, const CompareSet *b, const ConfidenceLevel *level, bool welch)
 {
@@ -135,6 +173,10 @@ rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 	return (*high - *low) / 2;
 }
 
+/*
+ * Compares data sets by ranks.  The margin in percent is half of the interval of the shift between
+ * b and a, scaled by the ratio of the medians.
+ */
 static CompareTest
 shift_test(const CompareSet *a, const CompareSet *b, const ConfidenceLevel *level, RankPause pause)
 {
@@ -182,7 +224,7 @@ compare_test(const CompareSet *a, const CompareSet *b, const ConfidenceLevel *le
 }
 
 const char *
-compare_verdict(const CompareTest *test, const char *lower, const char *zero, const char *higher)
+compare_verdict(const CompareTest *test, const char *lower, const char *higher)
 {
 	static const char *const verdicts[] = {
 		[COMPARE_NOT_PROVEN] = "no difference proven",
@@ -191,7 +233,7 @@ compare_verdict(const CompareTest *test, const char *lower, const char *zero, co
 	};
 
 	if (test->verdict == COMPARE_DIFFERENT)
-		return test->difference < 0 ? lower : test->difference > 0 ? higher : zero;
+		return test->difference < 0 ? lower : test->difference > 0 ? higher : "differs";
 	return verdicts[test->verdict];
 }
 
@@ -215,6 +257,7 @@ typedef struct Axis
 	int			columns;
 	double		low;			/* lower end of the first column */
 	double		step;			/* width of a column */
+	int			outside;		/* number of values beyond the ends */
 } Axis;
 
 static int
@@ -225,20 +268,74 @@ column_of(const Axis *axis, double value)
 	return column < 0 ? 0 : column >= axis->columns ? axis->columns - 1 : column;
 }
 
+/* Returns the number of values beyond these limits, or 0 if too many are to be outliers. */
+static int
+outliers(const ComparePlot *plot, double low, double high)
+{
+	int			n = 0;
+	int			total = 0;
+
+	for (int i = 0; i < plot->nsets; i++)
+		for (int j = 0; j < plot->sets[i].n; j++)
+		{
+			n += plot->sets[i].x[j] < low || plot->sets[i].x[j] > high;
+			total++;
+		}
+	return n <= OUTLIERS_SHARE * total ? n : 0;
+}
+
+/*
+ * Returns the axis from the smallest to the largest value and end of a bar, as in ministat.  If a
+ * few outliers would leave less than CROWDED_SHARE of it to the other values, its ends are those of
+ * the other values, and the outliers are in the first or last column, except by COMPARE_STUDENT.
+ */
 static Axis
 axis_of(const ComparePlot *plot)
 {
-	Axis		axis;
+	Axis		axis = {.columns = plot->width - 2, .low = plot->sets[0].min};
 	double		high = plot->sets[0].max;
+	double		inner_low = INFINITY;
+	double		inner_high = -INFINITY;
 
-	axis.columns = plot->width - 2;
-	axis.low = plot->sets[0].min;
 	for (int i = 0; i < plot->nsets; i++)
 	{
 		const CompareSet *set = &plot->sets[i];
 
+		/*
+		 * the quartiles; if they are equal, the quantiles 0.05 and 0.95; or
+		 * the limits
+		 */
+		int			outer = set->n / 4;
+		double		lower;
+		double		upper;
+		double		reach;
+		int			first = 0;
+		int			last = set->n - 1;
+
+		if (set->x[outer] == set->x[set->n - 1 - outer])
+			outer = set->n / 20;
+		if (set->x[outer] == set->x[set->n - 1 - outer])
+			outer = 0;
+		lower = set->x[outer];
+		upper = set->x[set->n - 1 - outer];
+		reach = FAR_OUT * (upper - lower);
+
 		axis.low = fmin(axis.low, fmin(set->min, set->mean - set->stddev));
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
+		while (set->x[first] < lower - reach)
+			first++;
+		while (set->x[last] > upper + reach)
+			last--;
+		inner_low = fmin(inner_low, set->x[first]);
+		inner_high = fmax(inner_high, set->x[last]);
+	}
+	if (plot->method != COMPARE_STUDENT && inner_high > inner_low &&
+		inner_high - inner_low < CROWDED_SHARE * (high - axis.low))
+		axis.outside = outliers(plot, inner_low, inner_high);
+	if (axis.outside > 0)
+	{
+		axis.low = inner_low;
+		high = inner_high;
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
 	/* shifted by half a step, because column_of() truncates */
@@ -255,10 +352,16 @@ draw_frame(const ComparePlot *plot, const Axis *axis)
 	put_line(plot, "+%.*s+", axis->columns, line);
 }
 
+/*
+ * Draws each column as a pile of symbols, one for each value, or for several values if the highest
+ * pile would have more than MAX_HEIGHT symbols.  Where piles of several data sets overlap, draws
+ * the symbol of the overlap.
+ */
 static void
 draw_values(const ComparePlot *plot, const Axis *axis)
 {
 	int			piles[COMPARE_MAX_SETS][COMPARE_MAX_WIDTH] = {{0}};
+	int			max_height = plot->method == COMPARE_STUDENT ? STUDENT_HEIGHT : MAX_HEIGHT;
 	int			tallest = 0;
 	int			values;			/* values per symbol */
 
@@ -269,9 +372,11 @@ draw_values(const ComparePlot *plot, const Axis *axis)
 
 			tallest = height > tallest ? height : tallest;
 		}
-	values = (tallest + MAX_HEIGHT - 1) / MAX_HEIGHT;
+	values = (tallest + max_height - 1) / max_height;
 	if (values > 1)
 		put_line(plot, "(a symbol stands for up to %d values)", values);
+	if (axis->outside > 0)
+		put_line(plot, "(outliers in the first and last column: %d values)", axis->outside);
 
 	draw_frame(plot, axis);
 	for (int row = (tallest - 1) / values; row >= 0; row--)
@@ -320,6 +425,7 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 	}
 }
 
+/* Prints the comparison of a data set with the first one, in the words and columns of ministat. */
 static void
 put_test(const ComparePlot *plot, const CompareSet *set)
 {
@@ -356,6 +462,7 @@ put_test(const ComparePlot *plot, const CompareSet *set)
 	}
 }
 
+/* Prints a row of statistics for each data set, and below it the comparison with the first one. */
 static void
 put_table(const ComparePlot *plot)
 {

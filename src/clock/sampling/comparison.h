@@ -10,6 +10,7 @@
 #include "clock/sampling/rank_test.h"
 #include "core/stats.h"
 
+/* Limit of the absolute value of data: the sum of the squares of 10^6 values fits into a double. */
 #define COMPARE_LIMIT		1e150
 
 /* Limits of a plot: number of data sets, each of which has a symbol; width in characters. */
@@ -67,21 +68,18 @@ typedef struct CompareTest
 
 /*
  * Compares two independent data sets, for which compare_summary() has been called.  By COMPARE_RANK
- * (see rank_test.h) the sets differ if the p-value is below level->outside.  COMPARE_WELCH uses the
- * degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).  The divisor of
- * "percent", a's mean or median, has an error, too.  So the interval of "percent" is computed from
- * the interval of b - r * a.  r is the ratio of the means, or for ranks, 1 + shift / median of a.
+ * (see rank_test.h) the sets differ if the p-value is below level->outside.  The divisor of
+ * "percent", a's mean or median, has an error, too, which margin_percent contains.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const ConfidenceLevel *level, CompareMethod method,
 								RankPause pause);
 
 /*
- * Returns one of the three arguments if a difference is proven, else other words.  A proven
- * difference is 0 if many values are equal.
+ * Returns "lower" or "higher" if a difference is proven, else other words.  Returns "differs" if the
+ * difference is 0, although it is proven, because many values are equal.
  */
-extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *zero,
-								   const char *higher);
+extern const char *compare_verdict(const CompareTest *test, const char *lower, const char *higher);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the

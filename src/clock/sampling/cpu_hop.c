@@ -1,3 +1,13 @@
+/*
+ * Bounds of the difference between two CPUs' clocks, by a thread that moves between them.
+ *
+ * The thread reads the clock on this CPU, then on the other one, then on this one again.  The
+ * second reading was taken after the first and before the third.  So the other CPU's clock is ahead
+ * by at most the second reading minus the first, and by at least the second minus the third.  The
+ * distance between these bounds is the time of two moves, so differences below some microseconds
+ * remain unknown.  In return, no second process is needed, so a background worker can do this all
+ * the time.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +28,10 @@ other_cpu(const CpuSet *set, int home, unsigned int n)
 	return -1;
 }
 
+/*
+ * Pins the thread to its own CPU first, because the kernel might otherwise move it before the first
+ * reading.  Restores the earlier affinity also if a move has failed.
+ */
 bool
 cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 {

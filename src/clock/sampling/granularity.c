@@ -1,3 +1,26 @@
+/*
+ * The granularity of a clock, from the advances between readings at random times.
+ *
+ * The advances are multiples of the step by which the clock really advances, apart from
+ * disturbances and rounding.  The smallest advance is not the step, because several steps may pass
+ * between any two readings.  There are two cases.
+ *
+ * - The step is a whole number of ticks, as that of a counter that advances by several ticks at a
+ *   time.  It is the greatest common divisor of nearly all advances: robust_gcd().
+ * - The step is not a whole number of ticks, because a counter was scaled to nanoseconds and
+ *   rounded.  Then the step is a period, and each advance is within a tick of one of its multiples.
+ *   Candidates are tried from the longest possible one on, each 3 % shorter than the one before:
+ *   confirmed_period().  The first one that is confirmed is the step.  A shorter one would be a
+ *   fraction of it.
+ *
+ * A candidate is tested by phases (Mardia and Jupp, Directional Statistics, 2000, section 2.3).  A
+ * length divided by the period leaves a remainder, which is seen as an angle on a circle.  If the
+ * candidate is nearly the period, the angles of all lengths are nearly equal, and their mean vector
+ * is long.  The error of the angle is the length times the candidate's relative error.  So the
+ * candidate is tested first by short lengths, the differences between similar advances, which a
+ * candidate that is off by 3 % still passes.  Then longer and longer differences correct it, and
+ * finally the advances themselves.
+ */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -180,6 +203,10 @@ real_step(const uint64_t *value, int n)
 	return period > 0 ? period : 1;
 }
 
+/*
+ * Sorts the advances, and leaves out zeros and the longest twentieth.  Of the rest, uses up to
+ * SAMPLE evenly spaced ones, which suffice to tell a step from chance.
+ */
 double
 granularity(uint64_t *advances, int n)
 {

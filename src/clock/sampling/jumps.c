@@ -1,3 +1,22 @@
+/*
+ * Detects steps of a clock that is compared with a reference at intervals.
+ *
+ * The lead is the clock's advance minus the reference's.  Without steps it changes at a constant
+ * rate, which is unknown: NTP steers clocks, and a counter's stated frequency may be wrong.  So an
+ * interval is compared with the intervals around it, its neighbours.  The rate of a side, of the
+ * earlier or the later neighbours, is the median of their rates, which steps in less than half of
+ * them do not change.  The excess of an interval is the part of its lead that a rate does not
+ * explain.  The interval contains a step if its excess over both sides is larger than all known
+ * errors allow: judge().
+ *
+ * The lead of an interval is known only to within the widths of the brackets at its ends.  So each
+ * excess has a tolerance, and a step has an error bound.
+ *
+ * A clock that stands still, or runs at a wrong rate, for longer than the neighbours reach has no
+ * intervals that differ from their neighbours.  The longer intervals between pairs are compared
+ * with the median rate of the whole run in order to find such stretches:
+ * jumps_subtract_stretches().
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +28,8 @@
 #define MIN_PAIRS		11		/* number of JumpsPairs needed for a rate */
 
 #define LEAST_NS		1000.0	/* smallest step in ns */
-#define RATE			100e-6	/* tolerated deviation from neighbours' rate */
+#define RATE			100e-6	/* tolerated deviation from neighbours' rate;
+								 * see RATE_TOLERANCE in sampler.c */
 
 /* Largest difference of two rates that NTP can explain: it steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
@@ -241,6 +261,11 @@ interval_between(const JumpsPair *last, const JumpsPair *pair)
 	return interval;
 }
 
+/*
+ * Compares each interval between two pairs with the median rate of all of them.  An excess counts
+ * as a step, and is subtracted from the leads of this pair and of all later ones.  The size of a
+ * step is uncertain by its tolerance, which therefore adds to their error bounds.
+ */
 void
 jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 {

@@ -1,7 +1,6 @@
 /*
  * Detects steps of a clock that is compared with a reference at intervals.  The lead is the clock's
- * advance minus the reference's.  Without steps it changes at a constant rate.  An interval
- * contains a step if the lead changes in it by much more or less than in the intervals around it.
+ * advance minus the reference's.  A step is a sudden change of the lead, which no rate explains.
  */
 #ifndef CLOCKTIMING_JUMPS_H
 #define CLOCKTIMING_JUMPS_H

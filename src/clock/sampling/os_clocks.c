@@ -1,3 +1,10 @@
+/*
+ * The table of the operating system's clocks, and their readers.
+ *
+ * X-macros generate a reader and a table entry from one line per clock.  A reader is a function of
+ * its own, in whose loop the call is compiled directly, because a call by a function pointer would
+ * add to the measured cost.  All readers return nanoseconds, whatever the unit of the clock.
+ */
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -135,6 +142,35 @@ const ClockSource os_clocks[] = {
 
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);
 
+/* Linux numbers its auxiliary clocks from CLOCK_AUX on, which older C libraries do not define. */
+#define AUX_FIRST	16
+
+#if defined(__linux__)
+#define AUX_CLOCKS(AUX) AUX(0) AUX(1) AUX(2) AUX(3) AUX(4) AUX(5) AUX(6) AUX(7)
+#define READER_OF_AUX(n) READER(aux##n, clock_gettime_ns(AUX_FIRST + n))
+AUX_CLOCKS(READER_OF_AUX)
+#define ENTRY_OF_AUX(n) \
+	{"aux" #n, "clock_gettime (CLOCK_AUX + " #n ")", CLOCK_FINE, \
+		"auxiliary clock, whose time and rate its owner sets", &reader_aux##n, 0, AUX_FIRST + n},
+const ClockSource aux_clocks[] = {AUX_CLOCKS(ENTRY_OF_AUX)};
+
+const int	n_aux_clocks = sizeof(aux_clocks) / sizeof(aux_clocks[0]);
+#else
+const ClockSource aux_clocks[] = {{.name = ""}};
+
+const int	n_aux_clocks = 0;
+#endif
+
+bool
+os_clock_is_aux(const ClockSource *clock)
+{
+	return clock >= aux_clocks && clock < aux_clocks + n_aux_clocks;
+}
+
+/*
+ * For an auxiliary clock, only clock_gettime() tells: the clock_getres() of the vDSO succeeds for
+ * disabled clocks, too, and also on kernels without auxiliary clocks.
+ */
 bool
 os_clock_works(const ClockSource *clock)
 {

@@ -34,6 +34,16 @@ typedef struct ClockSource
 extern const ClockSource os_clocks[];
 extern const int n_os_clocks;
 
+/*
+ * Linux's auxiliary clocks (6.17), whose time and rate a program sets, for example for a second
+ * time server.  They are listed only if they are enabled, which os_clock_works() tells.
+ */
+extern const ClockSource aux_clocks[];
+extern const int n_aux_clocks;
+
+/* Returns whether this is an entry of aux_clocks. */
+extern bool os_clock_is_aux(const ClockSource *clock);
+
 /* Returns whether the kernel supports the clock.  Must be called before the clock is read. */
 extern bool os_clock_works(const ClockSource *clock);
 

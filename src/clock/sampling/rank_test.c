@@ -1,3 +1,16 @@
+/*
+ * The rank test of Mann and Whitney, and the shift of Hodges and Lehmann.
+ *
+ * Both need order statistics of the differences of all pairs, b[j] - a[i].  Two sets of 10^6 values
+ * have 10^12 pairs, so the differences are not stored.  As both sets are sorted, a single pass
+ * counts the differences up to a given value (pass_over()), and the k-th smallest difference is
+ * found by bisection (rank_difference()).
+ *
+ * The p-value is exact for few distinct values, from the distribution of the statistic if all
+ * orders of the values are equally likely (exact_distribution()).  Otherwise the statistic is
+ * approximately normal.  Ties reduce its variance, and it has integer values, so the approximation
+ * is corrected for both.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +23,7 @@
 /* Relative tolerance for probabilities that are equal apart from rounding. */
 #define FUZZ			1e-12
 
+/* Returns the i-th smallest of a's values, multiplied by the factor, which may be negative. */
 static double
 a_at(const RankSets *sets, int i)
 {
@@ -130,6 +144,11 @@ cube(double t)
 	return t * (t * t - 1);
 }
 
+/*
+ * Visits the distinct values of both sets in ascending order, by merging the sets.  Computes the
+ * sums of all groups of equal values, and the statistic: each of b's values counts the values of a
+ * below it.
+ */
 static Ties
 count_ties(const RankSets *sets)
 {

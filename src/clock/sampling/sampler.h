@@ -79,7 +79,7 @@ typedef struct SamplerRun
 	bool		started;		/* false while preparing: no gaps are counted */
 	double		usual_width_ns; /* usual width of a ReferencePair's bracket */
 	double		recent_rate;	/* rate minus the reference's; 1e-6 is 1 ppm */
-	double		learnt_ns;		/* time over which recent_rate is a mean */
+	double		learnt_ns;		/* weight of recent_rate; 0: assumed or new */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first readings of both clocks in the run */
 	ReferencePair anchor;		/* latest readings of both clocks */
@@ -87,6 +87,17 @@ typedef struct SamplerRun
 								 * block */
 	int			last_cpu;		/* latest CPU; -1: unknown */
 	uint64_t	stopwatch_ticks;	/* duration of a reading of the stopwatch */
+
+	/* latest stretches in a row with the same rate, which is not recent_rate */
+	struct
+	{
+		int			n;			/* number of stretches */
+		double		passed_ns;	/* their length on the reference */
+		double		lead_ns;	/* the clock's advance minus passed_ns */
+		double		bound_ns;	/* largest error bound of a stretch's lead */
+		Events		warps;		/* before the first one */
+		Events		lags;
+	}			series;
 
 	/* mean duration of all blocks, weighted by the number of durations */
 	struct

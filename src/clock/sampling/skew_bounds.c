@@ -1,3 +1,23 @@
+/*
+ * Bounds of the offset between the clocks of two CPUs, whatever the time that readings take from
+ * one CPU to the other.
+ *
+ * Each side repeats three steps, and never waits for the other one.  It loads the reading that the
+ * other side has published last (s), reads its own clock (r), and publishes that.  The other side
+ * took s before this side took r.  If both clocks agreed, r would be above s.  So r - s is an upper
+ * bound of this side's lead, and its smallest value in the run is the strictest bound.  The other
+ * side yields an upper bound of its own lead, whose negative is a lower bound of this side's.  An
+ * interrupt between the steps makes r - s larger, so the bound becomes useless, but not wrong.
+ *
+ * If no constant offset explains the bounds, because the lower one is above the upper one, the
+ * offset has changed.  Then the range of the offset is computed from the smallest r - s of each
+ * batch of exchanges, as an offset hardly changes within the time of a batch.
+ *
+ * A clock that stands still shows r too early, so the bound would be too strict.  An exchange
+ * therefore counts only if the next own reading is larger than r.  Unless the last SKEW_FRESH
+ * readings were all larger than the ones before them, that next reading replaces r in the bound:
+ * the clock had not reached it yet when s was loaded.
+ */
 #include <string.h>
 
 #include "clock/sampling/skew_bounds.h"
@@ -88,6 +108,10 @@ judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
 	found->advances = 0;
 }
 
+/*
+ * Performs a number of exchanges.  Loads the echo before the reading, and stores them in the
+ * reverse order, with acquire and release semantics: judge() depends on this order.
+ */
 void
 skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			  int readings)
@@ -149,6 +173,10 @@ greatest_of_batches(const SkewFound *found)
 		found->batches_greatest;
 }
 
+/*
+ * Combines the bounds of both sides.  The first side's upper bound of its own lead is, with the
+ * opposite sign, a lower bound of the second clock's lead.
+ */
 SkewResult
 skew_result(const SkewSide *first, const SkewSide *second)
 {

@@ -1,8 +1,6 @@
 /*
  * Bounds of the offset between the clocks of two CPUs.  Two processes or threads, one on each CPU,
  * are the sides.  Each publishes its readings in shared memory, and reads those of the other side.
- * A side sees a reading only after the other side has taken it.  So a side's next own reading minus
- * the reading seen is an upper bound of this side's lead.  doc/clocks.md has the method.
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H

@@ -1,3 +1,19 @@
+/*
+ * Counts durations, without losing any and without slowing down the loop that reads the clock.
+ *
+ * Nearly all durations are shorter than TALLY_DIRECT ticks, and have a counter each.  There are two
+ * tables of such counters, because the loop increments them alternately (sampler_loop.h).  Longer
+ * durations are counted in a hash table with linear probing.  A long run has more distinct long
+ * durations than the table has slots.  When TALLY_FULL slots are used, all long durations are
+ * rounded to FIRST_PRECISION significant bits, and then to fewer and fewer.  Durations that become
+ * equal share a counter.  So memory is constant, each duration counts, and only the precision of
+ * long ones is reduced: to 16 bits, 0.002 %, for the first time.  The largest duration is always
+ * exact.
+ *
+ * Jumps, which are durations of at least "jump" ticks, are also kept in a window until the
+ * reference clock is read the next time.  Only then is it known whether the clock or the process
+ * has caused them.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +29,20 @@ tally_init(Tally *tally)
 	/* touches all pages, so that later durations contain no page faults */
 	memset(tally, 0, sizeof(Tally));
 	tally->precision_bits = TALLY_EXACT;
-	tally->usual = TALLY_DIRECT;
+	tally->usual = tally->jump = TALLY_DIRECT;
 }
 
 void
 tally_set_usual(Tally *tally, double ticks)
 {
 	tally->usual = ticks < 2 ? 2 : ticks < TALLY_DIRECT ? (uint64_t) ticks : TALLY_DIRECT;
+	tally->jump = tally->usual;
+}
+
+void
+tally_set_jump(Tally *tally, double ticks)
+{
+	tally->jump = ticks > (double) tally->usual ? (uint64_t) fmin(ticks, 9e18) : tally->usual;
 }
 
 void
@@ -125,6 +148,11 @@ tally_window_jump(Tally *tally, uint64_t ticks)
 		window->jumps[smallest] = ticks;
 }
 
+/*
+ * Counts a stall, a backward step, or a duration of "usual" ticks or more.  After a backward step,
+ * the clock may return to its earlier time by a jump ahead.  Only the part of that jump beyond the
+ * reading before the step is new.
+ */
 void
 tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 {
@@ -164,7 +192,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 			ticks = b - tally->back_from;
 			tally->went_back = false;
 		}
-		if (ticks >= tally->usual)
+		if (ticks >= tally->jump)
 			tally_window_jump(tally, ticks);
 	}
 }
@@ -188,6 +216,11 @@ compare_entries(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/*
+ * Writes the direct counters, which are in order, then the sorted entries of the hash table.  If
+ * the largest duration was rounded, takes one from the last entry, which contains it, and adds an
+ * exact entry.  What is left of the last entry must stay in ascending order.
+ */
 int
 tally_export(const Tally *tally, TallyEntry *entries)
 {

@@ -1,8 +1,7 @@
 /*
  * Counts the durations of a run in ticks, its stalls (equal readings) and its backward steps.
- * There is a counter for each duration below TALLY_DIRECT, in two tables that the loop of
- * sampler_loop.h uses alternately.  Longer durations are counted in a hash table of TALLY_LONG
- * slots.  When it fills, long durations are rounded to fewer bits.
+ * Durations below TALLY_DIRECT are exact.  If there are too many distinct longer ones, they are
+ * rounded to fewer bits.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H
@@ -27,7 +26,7 @@ typedef struct TallyEntry
 
 /*
  * Events since the latest reading of the reference clock.  A jump is a duration of at least
- * "usual" ticks.  The next reading of the reference shows whether a jump is a gap or a warp.
+ * "jump" ticks.  The next reading of the reference shows whether a jump is a gap or a warp.
  */
 typedef struct TallyWindow
 {
@@ -44,7 +43,10 @@ typedef struct Tally
 	int			nlonger;		/* used slots of the table */
 	int			precision_bits; /* significant bits of long durations */
 	uint64_t	largest;		/* largest duration, always exact */
-	uint64_t	usual;			/* durations from this one on are jumps */
+	uint64_t	usual;			/* shorter durations are counted in "direct"
+								 * only */
+	uint64_t	jump;			/* durations from this one on are jumps; at
+								 * least "usual" */
 
 	uint64_t	stall_value;	/* latest reading that was repeated */
 	uint64_t	stall_run;		/* number of its repetitions in a row */
@@ -69,8 +71,11 @@ typedef struct TallyMoments
 
 extern void tally_init(Tally *tally);
 
-/* Sets "usual", clamped to the range from 2 to TALLY_DIRECT. */
+/* Sets "usual", clamped to the range from 2 to TALLY_DIRECT, and "jump" to the same. */
 extern void tally_set_usual(Tally *tally, double ticks);
+
+/* Sets "jump", which is at least "usual". */
+extern void tally_set_jump(Tally *tally, double ticks);
 
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 

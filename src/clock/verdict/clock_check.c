@@ -46,6 +46,10 @@ arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 	return value;
 }
 
+/*
+ * Returns a row per check: whether it passed, its figure and its limit.  An infinite threshold
+ * makes a check pass in any case; for the skew, it also saves the measurement.
+ */
 Datum
 clock_check(PG_FUNCTION_ARGS)
 {

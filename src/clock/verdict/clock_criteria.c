@@ -1,3 +1,13 @@
+/*
+ * Measures this server's clocks, and compares each figure with a limit.
+ *
+ * The criteria judge clocks by measurements, because names of clock sources say little.  For
+ * example, kvm-clock read through the vDSO is nearly as fast as the TSC.  However, a TSC that the
+ * hypervisor intercepts is slower than kvm-clock.
+ *
+ * Of a figure with a known error, only the part beyond this error counts, so that an imprecise
+ * measurement on a busy machine does not cause a warning.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -5,6 +15,8 @@
 #include "clock/measure/instr_clock.h"
 #include "clock/verdict/clock_criteria.h"
 #include "compat.h"
+#include "core/reference.h"
+#include "core/system_state.h"
 #include "core/tsc.h"
 #include "server/subtransaction.h"
 
@@ -49,6 +61,11 @@ add_faults(Faults *faults, const SurveyedClock *clock, int64 count)
 								 faults->names ? ", " : "", clock->source->name);
 }
 
+/*
+ * Surveys the clocks, then compares the CPUs' clocks.  That comparison needs a background worker
+ * and the right to pin processes, so an error in it is a fact of its own, and the other checks
+ * remain.
+ */
 Facts *
 clock_facts(double duration_s, bool skew)
 {
@@ -62,9 +79,11 @@ clock_facts(double duration_s, bool skew)
 		facts->clocks[i].source = clock_source_find(names[i]);
 		facts->clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);
 	}
+	facts->throttled_ns = system_throttled_ns();
 	facts->skew_duration_s = skew ? duration_s * SKEW_SHARE : 0;
 	survey_run(facts->clocks, N_CLOCKS, duration_s - facts->skew_duration_s, 0,
 			   &facts->system_call);
+	facts->throttled_ns = Max(system_throttled_ns() - facts->throttled_ns, 0);
 	for (int i = 0; i < N_CLOCKS; i++)
 	{
 		const SurveyedClock *clock = &facts->clocks[i];
@@ -75,15 +94,29 @@ clock_facts(double duration_s, bool skew)
 		add_faults(&facts->backward_steps, clock, clock->backward_steps);
 		add_faults(&facts->warps, clock, clock->run.warps.count);
 		add_faults(&facts->lags, clock, clock->run.lags.count);
+		facts->gaps_ns += clock->run.gaps.total_ns;
 	}
 	facts->expensive_ns = Min(EXPENSIVE_NS, isnan(facts->system_call.ns) ?
 							  EXPENSIVE_RATIO * cheapest_ns :
 							  SYSTEM_CALL_SHARE * facts->system_call.ns);
+	facts->self_reference = clock_source_is_reference(facts->clocks[SYSTEM].source);
 	facts->lost_percent = run->gaps.total_ns / 1e7 / run->elapsed_s;
 
 	/* an error when measuring the skew must not prevent other checks */
 	facts->why_no_skew = skew ? subtransaction_attempt(gather_skew, facts) : "not asked for";
 	return facts;
+}
+
+bool
+jumps_are_unseen(const Facts *facts)
+{
+	return facts->self_reference && !clock_is_available(&facts->clocks[RDTSC]);
+}
+
+bool
+rate_is_unseen(const Facts *facts)
+{
+	return facts->self_reference && !server_times_by_tsc();
 }
 
 double
@@ -122,16 +155,22 @@ gaps_in_words(const Facts *facts)
 	return psprintf(INT64_FORMAT " gaps of at most %.1f us", gaps->count, gaps->max_ns / 1e3);
 }
 
-/* Returns the lower bound of the error of the server's TSC frequency, in ppm. */
+/* Returns the lower bound of the error of the server's TSC frequency, in ppm; NAN if unknown. */
 static double
 certain_frequency_ppm(void)
 {
 	const CounterFrequency *calibrated = calibrated_tsc_frequency();
 
+	if (calibrated->calibrated_hz <= 0)
+		return NAN;
 	return Max(fabs(server_tsc_hz() / calibrated->calibrated_hz - 1) * 1e6 -
 			   calibrated->calibrated_bound_ppm, 0);
 }
 
+/*
+ * Fills in the table of criteria from the facts.  A check that does not apply has the figure 0, and
+ * passes.  A check whose figure could not be measured has NAN, and fails.
+ */
 void
 clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 {
@@ -141,6 +180,9 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 	bool		skew_known = facts->why_no_skew == NULL;
 	bool		by_tsc = server_times_by_tsc() && clock_is_available(&facts->clocks[RDTSC]);
 	bool		has_frequency = by_tsc && server_tsc_hz() > 0;
+	bool		no_rate = rate_is_unseen(facts);
+	bool		no_jumps = jumps_are_unseen(facts);
+	const char *self_reference = psprintf("not known: %s is the same clock", reference_name);
 	const char *not_by_tsc = "the server reads the system clock, not the TSC";
 	const Criterion table[N_CHECKS] = {
 		[CHECK_COST] = {
@@ -150,10 +192,17 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 		[CHECK_BACKWARD_STEPS] = {
 			"backward_steps", facts->backward_steps.count, 0, "steps", facts->backward_steps.names
 		},
-		[CHECK_WARPS] = {"warps", facts->warps.count, 0, "jumps", facts->warps.names},
-		[CHECK_LAGS] = {"lags", facts->lags.count, 0, "times", facts->lags.names},
+		[CHECK_WARPS] = {
+			"warps", no_jumps ? NAN : facts->warps.count, 0, "jumps",
+			no_jumps ? self_reference : facts->warps.names
+		},
+		[CHECK_LAGS] = {
+			"lags", no_jumps ? NAN : facts->lags.count, 0, "times",
+			no_jumps ? self_reference : facts->lags.names
+		},
 		[CHECK_DRIFT] = {
-			"drift", certain_rate_ppm(rate), RATE_PPM, "ppm",
+			"drift", no_rate ? NAN : certain_rate_ppm(rate), RATE_PPM, "ppm",
+			no_rate ? self_reference :
 			psprintf("rate error of %s %+.1f ppm, uncertainty at most %.1f ppm", rate->source->name, rate_ppm(rate),
 					 rate_bound_ppm(rate))
 		},

@@ -1,10 +1,4 @@
-/*
- * The criteria for this server's clocks, which clock_advice() and clock_check() share.
- *
- * The criteria judge clocks by measurements, because names of clock sources say little.  For
- * example, kvm-clock read through the vDSO is nearly as fast as the TSC.  However, a TSC that the
- * hypervisor intercepts is slower than kvm-clock.
- */
+/* The criteria for this server's clocks, which clock_advice() and clock_check() share. */
 #ifndef CLOCKTIMING_CLOCK_CRITERIA_H
 #define CLOCKTIMING_CLOCK_CRITERIA_H
 
@@ -22,6 +16,9 @@
 /* Largest deviation of a clock's rate that NTP can cause, in ppm. */
 #define RATE_PPM			600.0
 
+/* A notice is issued if other processes had the CPU for this percentage of the run. */
+#define LOST_PERCENT		10.0
+
 /* Deviation of a stated TSC frequency from the calibrated one that yields a notice, in ppm. */
 #define FREQUENCY_PPM		100.0
 
@@ -30,7 +27,8 @@ typedef enum Severity
 	OK,
 	WORTH_NOTICE,
 	WORTH_WARNING,
-	N_SEVERITIES
+	N_SEVERITIES,
+	NOT_KNOWN = N_SEVERITIES
 } Severity;
 
 extern const char *const severity_names[N_SEVERITIES];
@@ -56,6 +54,11 @@ typedef struct Facts
 	Faults		warps;
 	Faults		lags;
 	double		lost_percent;	/* percentage of the run off the CPU */
+	double		gaps_ns;		/* sum of all clocks' gaps */
+	double		throttled_ns;	/* system_throttled_ns() in the run */
+
+	/* the reference clock is the system clock, so errors of it are unseen */
+	bool		self_reference;
 
 	/* duration of comparing the CPUs' clocks; 0: not requested */
 	double		skew_duration_s;
@@ -89,6 +92,12 @@ typedef struct Criterion
 
 /* Surveys the clocks for duration_s seconds.  If "skew", also compares the clocks of all CPUs. */
 extern Facts *clock_facts(double duration_s, bool skew);
+
+/* Returns whether no clock that is independent of the reference clock was compared with it. */
+extern bool jumps_are_unseen(const Facts *facts);
+
+/* Returns whether the rate of the clock that the server reads cannot be known. */
+extern bool rate_is_unseen(const Facts *facts);
 
 extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 

@@ -15,7 +15,7 @@
 #define WATCH_MAGIC		0x43545754
 
 /* Version of the file's layout.  Increase it if a stored structure changes but keeps its size. */
-#define WATCH_LAYOUT	2
+#define WATCH_LAYOUT	3
 
 typedef struct WatchHeader
 {
@@ -62,6 +62,10 @@ ring_is_valid(const WatchRing *ring, int size)
 
 #define IS_TERMINATED(text)	(memchr(text, '\0', sizeof(text)) != NULL)
 
+/*
+ * Checks indexes and texts.  The checksum does not show that another version, or a program, has
+ * written the file.
+ */
 static bool
 state_is_valid(const WatchState *state)
 {
@@ -77,7 +81,7 @@ state_is_valid(const WatchState *state)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		valid = valid && event->what >= 0 && event->what < WATCH_WHATS &&
+		valid = valid && event->what >= 0 && event->what < WATCH_WHATS && event->repetitions >= 0 &&
 			IS_TERMINATED(event->before) &&
 			IS_TERMINATED(event->after) && IS_TERMINATED(event->evidence);
 	}

@@ -1,3 +1,18 @@
+/*
+ * Detects changes of the watched clock, and reports each of them once: when it begins, and when it
+ * ends.
+ *
+ * Each kind of event has a rule of its own.  A change of a name, such as the kernel's clock source,
+ * is certain at once.  A change of the cost of a reading is found by cumulative sums
+ * (change_point.c).  The rate and the stolen time have two limits, a higher one that begins an
+ * event and a lower one that ends it, so that a value near a limit does not cause many events.  A
+ * step of the clock is over when it occurred, so its event lasts until no further step has followed
+ * for some intervals.  What is uncertain, such as the synchronisation of the kernel's clock, must
+ * last for IN_A_ROW intervals.
+ *
+ * The history's times are times of day.  If the time of day is set, times that were noted before
+ * are moved by the same amount (watch_judge_time()).
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -5,17 +20,29 @@
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
 
+#include "clock/measure/migration.h"
 #include "clock/watch/watch_judge.h"
 #include "compat.h"
+#include "server/interposed.h"
 
-/* An event of stolen CPU time begins above the first percentage and ends below the second one. */
+/*
+ * An event of stolen CPU time begins above the first percentage and ends below the second one, so
+ * that a value near a limit is one event.  With half of both, smaller losses are events; with
+ * twice, only a tenth of the CPU time is one.
+ */
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
-/* Weight of the latest interval in the moving average of stolen time. */
+/*
+ * Weight of the latest interval in the moving average of stolen time.  With intervals of 10 s, the
+ * average is over about a minute; with half of the weight over two, with twice over half a minute.
+ */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/* A rate event begins above a limit of the deviation; it ends below this fraction of the limit. */
+/*
+ * A rate event begins above a limit of the deviation; it ends below this fraction of the limit, so
+ * that a rate near the limit is one event.  1 would end and begin it repeatedly.
+ */
 #define RATE_ENDS			0.5
 
 /* Unsynchronised intervals in a row that begin an event.  Also limits calm_run in end_steps(). */
@@ -41,7 +68,11 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_RESUME] = gettext_noop("The times of queries that were running do not include the suspension."),
 	[WATCH_SYNC] = gettext_noop("Check whether chronyd, ntpd or systemd-timesyncd is running."),
 	[WATCH_STOLEN] = gettext_noop("The hypervisor gives CPU time of this virtual machine to other virtual machines."),
+	[WATCH_CONTAINER] = gettext_noop("Times from before and after may not be comparable; queries that were running do not include the time until a restore."),
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
+	[WATCH_MIGRATED] = gettext_noop("Compare no times from before and after; if EXPLAIN ANALYZE reads the TSC, restart the server."),
+	[WATCH_RESTORED] = gettext_noop("Compare no times from before and after; if EXPLAIN ANALYZE reads the TSC, restart the server."),
+	[WATCH_ANNOUNCED] = gettext_noop("Start no long measurements; times measured before and after may not be comparable."),
 };
 
 /* State of the background worker, which is lost when it restarts. */
@@ -55,18 +86,42 @@ static TimestampTz rate_to;		/* end of that event */
 static int	hops_without_skew;	/* comparisons of CPUs since the latest skew */
 static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
 static int	calm_run[WATCH_WHATS];	/* intervals since that step */
+static TimestampTz vmclock_read_at; /* time of the latest reading of VMClock;
+									 * 0: none */
+static bool vmclock_complained; /* the log says that VMClock is unreadable */
 static bool time_is_known;		/* watch_judge_time() was called before */
+
+/* Number of a kind's repetitions at which the next one is logged.  0: the worker has restarted. */
+static int64 log_at[WATCH_WHATS];
+
+/* Returns whether a library that replaces the system's clock may cause events of this kind. */
+static bool
+is_of_clock(WatchWhat what)
+{
+	return what == WATCH_RATE || what == WATCH_BACKWARD || what == WATCH_WARP ||
+		what == WATCH_LAG || what == WATCH_TIME;
+}
 
 static void
 report_event(WatchWhat what, TimestampTz at, const char *before, const char *after,
 			 const char *evidence)
 {
-	watch_begin_event(what, at, before, after, evidence);
+	int64		repetitions = watch_begin_event(what, at, before, after, evidence);
+	const char *library = is_of_clock(what) ? interposed_by("clock_gettime") : NULL;
+
+	/* logs the 1st, 10th, 100th ... repetition, so that the log does not fill */
+	if (repetitions > 0 && repetitions < log_at[what])
+		return;
+	log_at[what] = 1;
+	while (log_at[what] <= repetitions)
+		log_at[what] *= 10;
 	ereport(LOG,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("clock event: %s, from %s to %s", watch_what_names[what], before, after),
-			 errdetail_internal("%s", evidence),
-			 errhint("%s", _(hints[what]))));
+			 repetitions == 0 ? errdetail_internal("%s", evidence) :
+			 errdetail("The event has occurred %lld more times within an hour; such repetitions are counted in clock_events.", (long long) repetitions),
+			 library == NULL ? errhint("%s", _(hints[what])) :
+			 errhint("The library \"%s\" replaces the system's clock; start the server without it.", library)));
 }
 
 static const char *
@@ -91,9 +146,30 @@ judge_name(WatchWhat what, TimestampTz now, const char *before, const char *afte
 }
 
 /*
+ * Reports that the server is in another time namespace: it was restarted in another container, or
+ * its container was restored.  CLOCK_BOOTTIME then goes on from the time of the checkpoint.
+ */
+static void
+judge_container(TimestampTz now, const TimeNamespace *before, const TimeNamespace *after)
+{
+	if (before->inode == 0 || time_namespace_equal(before, after))
+		return;
+	report_event(WATCH_CONTAINER, now,
+				 psprintf("time namespace %llu, offset %.1f s",
+						  (unsigned long long) before->inode, before->boottime_s),
+				 psprintf("time namespace %llu, offset %.1f s",
+						  (unsigned long long) after->inode, after->boottime_s),
+				 time_is_known ?
+				 "the server was restored while it ran, by /proc/self/ns/time and timens_offsets" :
+				 "the server was started in another container, by /proc/self/ns/time and timens_offsets");
+	watch_end_event(WATCH_CONTAINER, now);
+}
+
+/*
  * Detects that the time of day was set.  While the machine runs, nothing else changes the
- * difference between the time of day and CLOCK_BOOTTIME.  After a restart of the machine, a time of
- * day before the end of the history proves that the time of day was set back.
+ * difference between the time of day and the machine's CLOCK_BOOTTIME, without the offset of the
+ * time namespace.  After a restart of the machine, a time of day before the end of the history
+ * proves that the time of day was set back.
  */
 void
 watch_judge_time(void)
@@ -101,11 +177,13 @@ watch_judge_time(void)
 	WatchState *state = &watch_store->state;
 	TimestampTz now;
 	TimestampTz booted_at;
+	TimeNamespace namespace = time_namespace("");
+	TimeNamespace namespace_before = state->time_namespace;
 	double		before;
 	double		after;
 	int			tries = 5;
 	char		boot_id[BOOT_ID_SIZE];
-	bool		same_start = time_is_known;
+	bool		same_start;
 	int64		set_us;
 
 	do
@@ -114,19 +192,22 @@ watch_judge_time(void)
 		now = GetCurrentTimestamp();
 		after = system_boottime_s();
 	} while (after - before > TIME_S && --tries > 0);
-	booted_at = now - (int64) ((before + after) / 2 * USECS_PER_SEC);
-	if (!same_start && watch_machine() != NULL && system_boot_id(boot_id))
-		same_start = strcmp(boot_id, watch_machine()->boot_id) == 0;
+	booted_at = now - (int64) (((before + after) / 2 - namespace.boottime_s) * USECS_PER_SEC);
+	/* a restored container may be on another machine */
+	same_start = watch_machine() != NULL && system_boot_id(boot_id) ?
+		strcmp(boot_id, watch_machine()->boot_id) == 0 : time_is_known;
 	set_us = same_start ? booted_at - state->booted_at : Min(now - state->until, 0);
 	if (state->booted_at == 0 || llabs(set_us) < SET_US)
 		set_us = 0;
+	watch_put_time(booted_at, &namespace, set_us);
+	judge_container(now, &namespace_before, &namespace);
 	time_is_known = true;
-	watch_put_time(booted_at, set_us);
 	if (set_us == 0)
 		return;
 	watch_move_times(set_us);
 	rate_from += set_us;
 	rate_to += set_us;
+	vmclock_read_at += vmclock_read_at != 0 ? set_us : 0;
 	for (int i = 0; i < WATCH_WHATS; i++)
 		latest_step[i] += latest_step[i] != 0 ? set_us : 0;
 	report_event(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)),
@@ -143,6 +224,11 @@ describe(const WatchMachine *machine)
 					or_unknown(machine->hypervisor));
 }
 
+/*
+ * Compares the machine and the clock with those of the previous call.  If the instruction or call
+ * that reads the clock has changed, all later costs and rates are those of another clock, so the
+ * events of the earlier clock end, and the normal cost is learnt anew.
+ */
 void
 watch_judge_machine(TimestampTz now)
 {
@@ -196,6 +282,84 @@ watch_judge_machine(TimestampTz now)
 	}
 }
 
+/* Reports that the hypervisor announces a migration.  The event ends with the announcement. */
+static void
+judge_announced(VmClockAnnounced announced, TimestampTz now)
+{
+	WatchEvent *open = watch_open_event(WATCH_ANNOUNCED);
+	const char *before = vmclock_announced_names[VMCLOCK_NONE_ANNOUNCED];
+	const char *after = vmclock_announced_names[announced];
+
+	if (open != NULL)
+	{
+		if (strcmp(open->after, after) == 0)
+			return;
+		before = pstrdup(open->after);
+		watch_end_event(WATCH_ANNOUNCED, now);
+	}
+	if (announced != VMCLOCK_NONE_ANNOUNCED)
+		report_event(WATCH_ANNOUNCED, now, before, after, "from " VMCLOCK_DEVICE);
+}
+
+static void
+complain_of_vmclock(const VmClock *clock)
+{
+	if (vmclock_complained ||
+		(clock->state != VMCLOCK_UNREADABLE && clock->state != VMCLOCK_INVALID))
+		return;
+	vmclock_complained = true;
+	ereport(LOG,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("clocktiming cannot detect migrations of this virtual machine, because it cannot read \"%s\": %s",
+					VMCLOCK_DEVICE, clock->why_not),
+			 clock->state != VMCLOCK_UNREADABLE ? 0 :
+			 errhint("Allow the server's user to read the device; clock_advice() shows a udev rule.")));
+}
+
+static void
+report_migration(WatchWhat what, TimestampTz since, TimestampTz now, const char *mark,
+				 uint64 before, uint64 after)
+{
+	report_event(what, since, psprintf("%s " UINT64_FORMAT, mark, before),
+				 psprintf("%s " UINT64_FORMAT, mark, after), "from " VMCLOCK_DEVICE);
+	watch_end_event(what, now);
+}
+
+/*
+ * Detects migrations.  The event lasts from the previous reading of VMClock, possibly by an earlier
+ * worker, to the present one, because the time of the migration within this period is unknown.
+ */
+void
+watch_judge_vmclock(TimestampTz now)
+{
+	const WatchState *state = &watch_store->state;
+	TimestampTz since = vmclock_read_at != 0 ? vmclock_read_at :
+		state->until != 0 ? state->until : now;
+	VmClockMarks before = state->vmclock;
+	VmClockMarks after;
+	VmClock		clock;
+	Migration	migration;
+
+	vmclock_read(VMCLOCK_DEVICE, &clock);
+	complain_of_vmclock(&clock);
+	if (clock.state != VMCLOCK_READ)
+		return;
+	/* after a restart of the machine, the values are others */
+	if (strcmp(state->vmclock_boot_id, watch_machine()->boot_id) != 0)
+		before.known = false;
+	after = vmclock_marks(&clock);
+	migration = migration_between(&before, &after);
+	watch_put_vmclock(&after);
+	vmclock_read_at = now;
+	if (migration == MIGRATION_MOVED)
+		report_migration(WATCH_MIGRATED, Min(since, now), now, "marker",
+						 before.disruption_marker, after.disruption_marker);
+	else if (migration == MIGRATION_RESTORED)
+		report_migration(WATCH_RESTORED, Min(since, now), now, "generation",
+						 before.generation, after.generation);
+	judge_announced(clock.announced, now);
+}
+
 static void
 judge_cost(const WatchRow *row, const WatchFindings *found)
 {
@@ -216,6 +380,10 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 					 psprintf("the cheapest readings of an interval cost %.2f times as much as before", change.after / change.before));
 }
 
+/*
+ * Begins a rate event if the latest observations agree on a rate beyond the limit, and ends it if
+ * they agree on one below half of it.
+ */
 static void
 judge_rate(const WatchObservation *observed)
 {

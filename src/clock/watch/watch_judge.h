@@ -7,6 +7,9 @@
 /* Reports an event if the machine or the clock source has changed since the previous call. */
 extern void watch_judge_machine(TimestampTz now);
 
+/* Reports events if VMClock has changed since the previous call.  Logs once if it is unreadable. */
+extern void watch_judge_vmclock(TimestampTz now);
+
 /* Reports an event if the time of day was set since the previous call. */
 extern void watch_judge_time(void);
 

@@ -1,3 +1,15 @@
+/*
+ * Observes the watched clock.
+ *
+ * An observation has three parts.  It reads the clock as a throttled run does after a sleep
+ * (sampler_instant()).  It compares the clock with the reference by a bracket, and adds the
+ * interval since the previous observation to the search for steps (jumps.h).  And it measures the
+ * cost of a reading in a few short batches, of which the fastest one counts, because disturbances
+ * only prolong a batch.
+ *
+ * At the end of an interval, the observations are summarised, and the worker compares the clocks of
+ * a few CPUs by moving to them (cpu_hop.h).
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -8,6 +20,7 @@
 #include "clock/measure/clock_run.h"
 #include "clock/measure/instr_clock.h"
 #include "clock/sampling/jumps.h"
+#include "clock/watch/watch_bound.h"
 #include "clock/watch/watch_observe.h"
 #include "compat.h"
 #include "core/cpu_usage.h"
@@ -171,6 +184,7 @@ watch_start(void)
 	watching.jumps.found = found_step;
 	watching.cpu_time = system_cpu_time();
 	watching.suspended_s = system_suspended_s();
+	(void) watch_bound_ppm(watching.source, watching.sampler.frequency_hz);
 	sampler_begin(&watching.sampler);
 	begin_interval();
 	MemoryContextSwitchTo(old);
@@ -361,6 +375,11 @@ stolen_percent(void)
 	return all > 0 ? Max(Min(stolen / all, 1), 0) * 100 : NAN;
 }
 
+/*
+ * Fills a row from the observations and from the kernel's counters, compares the clocks of some
+ * CPUs, and begins the next interval.  The rate is the median of the observations' rates, because a
+ * step changes one or two of them only.
+ */
 void
 watch_end_interval(WatchRow *row, WatchFindings *found)
 {
@@ -376,9 +395,12 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	row->watched_s = watching.watched_ns / 1e9;
 	row->cold_ns = watching.cold_ns;
 	row->warm_ns = watching.least_ns;
-	row->rate_ppm = stats_median(watching.interval_rates, watching.ninterval_rates);
+	row->rate_ppm = clock_source_is_reference(watching.source) ? NAN :
+		stats_median(watching.interval_rates, watching.ninterval_rates);
 	row->assumed_ppm = server_hz > 0 && clock_source_is_instruction(watching.source) ?
 		((1 + row->rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
+	row->error_bound_ppm = watch_bound_ppm(watching.source, server_hz > 0 ? server_hz :
+										   watching.sampler.frequency_hz);
 	row->stolen_percent = stolen_percent();
 	row->off_cpu_percent = watching.wall_ns > 0 ?
 		Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;

@@ -1,3 +1,17 @@
+/*
+ * The history in shared memory.
+ *
+ * Minutes, hours, events and machines are in ring buffers, so memory is constant, and the oldest
+ * elements are replaced.  An interval's row is merged into the rows of its minute and its hour:
+ * means are weighted by numbers of intervals, counts are added, and of errors the largest is kept.
+ *
+ * A row has at most WATCH_DURATIONS distinct durations.  If there are more, neighbours whose
+ * difference matters least are merged (merge_neighbours()).  So a row has a fixed size, and still
+ * shows the usual durations and the rare long ones.
+ *
+ * Only the worker changes the history.  So it reads the history without the lock, but changes it
+ * under the exclusive lock.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -27,6 +41,10 @@ const char *const watch_what_names[WATCH_WHATS] = {
 	[WATCH_SYNC] = "synchronisation",
 	[WATCH_STOLEN] = "stolen time",
 	[WATCH_TIME] = "time of day",
+	[WATCH_MIGRATED] = "migrated",
+	[WATCH_RESTORED] = "restored",
+	[WATCH_ANNOUNCED] = "migration announced",
+	[WATCH_CONTAINER] = "container",
 };
 
 int
@@ -71,21 +89,34 @@ watch_put_machine(const WatchMachine *machine)
 }
 
 void
-watch_put_time(TimestampTz booted_at, int64 set_us)
+watch_put_time(TimestampTz booted_at, const TimeNamespace *time_namespace, int64 set_us)
 {
 	WatchState *state = &watch_store->state;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	state->booted_at = booted_at;
+	state->time_namespace = *time_namespace;
 	state->until += set_us;
 	/* after time was set back, an open event must not begin in the future */
 	for (int i = 0; i < WATCH_WHATS; i++)
 	{
 		WatchEvent *open = watch_open_event(i);
 
+		state->bursts[i].since += set_us;
 		if (open != NULL && set_us < 0)
 			open->at = Min(open->at, state->until);
 	}
+	LWLockRelease(watch_store->lock);
+}
+
+void
+watch_put_vmclock(const VmClockMarks *marks)
+{
+	WatchState *state = &watch_store->state;
+
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	state->vmclock = *marks;
+	strlcpy(state->vmclock_boot_id, watch_machine()->boot_id, sizeof(state->vmclock_boot_id));
 	LWLockRelease(watch_store->lock);
 }
 
@@ -122,6 +153,7 @@ merge_neighbours(TallyEntry *entries, int n)
 	return n;
 }
 
+/* Merges two ascending lists of durations, and reduces the result to WATCH_DURATIONS. */
 void
 watch_add_durations(WatchRow *into, const TallyEntry *entries, int n)
 {
@@ -157,6 +189,11 @@ mean_of(double a, int32 na, double b, int32 nb)
 	return isnan(a) ? b : isnan(b) ? a : (a * na + b * nb) / (na + nb);
 }
 
+/*
+ * Merges a later row into an earlier one.  Values such as the offset are the latest known ones.  If
+ * another clock was read since, the earlier durations are dropped, because their ticks have another
+ * length.
+ */
 static void
 merge(WatchRow *into, const WatchRow *from)
 {
@@ -168,6 +205,9 @@ merge(WatchRow *into, const WatchRow *from)
 	into->warm_ns = mean_of(into->warm_ns, a, from->warm_ns, b);
 	into->rate_ppm = mean_of(into->rate_ppm, a, from->rate_ppm, b);
 	into->assumed_ppm = mean_of(into->assumed_ppm, a, from->assumed_ppm, b);
+	/* a bound is known only if it is known of each interval */
+	into->error_bound_ppm = isnan(into->error_bound_ppm) || isnan(from->error_bound_ppm) ? NAN :
+		Max(into->error_bound_ppm, from->error_bound_ppm);
 	into->stolen_percent = mean_of(into->stolen_percent, a, from->stolen_percent, b);
 	into->off_cpu_percent = mean_of(into->off_cpu_percent, a, from->off_cpu_percent, b);
 	into->skew_ns = fmax(into->skew_ns, from->skew_ns);
@@ -284,15 +324,65 @@ watch_open_event(WatchWhat what)
 	return open == 0 ? NULL : &watch_store->state.event[open - 1];
 }
 
-void
+/* Returns the latest stored event of a kind; NULL if there is none. */
+static WatchEvent *
+latest_event(WatchWhat what)
+{
+	WatchState *state = &watch_store->state;
+
+	for (int i = state->events.n - 1; i >= 0; i--)
+	{
+		WatchEvent *event = &state->event[watch_ring_index(&state->events, WATCH_EVENTS, i)];
+
+		if (event->what == (int32) what)
+			return event;
+	}
+	return NULL;
+}
+
+/* Returns whether an event follows so many others of its kind that it must be counted only. */
+static bool
+is_repetition(WatchWhat what, TimestampTz at)
+{
+	WatchBurst *burst = &watch_store->state.bursts[what];
+
+	if (burst->n == 0 || at - burst->since > USECS_PER_HOUR || at < burst->since - USECS_PER_HOUR)
+	{
+		burst->since = at;
+		burst->n = 0;
+	}
+	if (burst->n >= WATCH_BURST)
+		return true;
+	burst->n++;
+	return false;
+}
+
+/*
+ * Adds an event, which becomes the open one of its kind.  Marks the history as unsaved, so that the
+ * file soon contains the event, also if the server crashes later.
+ */
+int64
 watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char *after,
 				  const char *evidence)
 {
 	WatchState *state = &watch_store->state;
-	WatchEvent *event;
+	WatchEvent *event = latest_event(what);
 	int			i;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	state->counts[what]++;
+	watch_store->unsaved = true;
+	if (is_repetition(what, at) && event != NULL)
+	{
+		int64		repetitions = ++event->repetitions;
+
+		strlcpy(event->after, after, sizeof(event->after));
+		strlcpy(event->evidence, evidence, sizeof(event->evidence));
+		event->ended_at = 0;
+		state->open[what] = (int32) (event - state->event) + 1;
+		LWLockRelease(watch_store->lock);
+		return repetitions;
+	}
 	i = ring_add(&state->events, WATCH_EVENTS);
 	event = &state->event[i];
 	/* the new event may replace the oldest one while that one is still open */
@@ -308,9 +398,8 @@ watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char
 	strlcpy(event->after, after, sizeof(event->after));
 	strlcpy(event->evidence, evidence, sizeof(event->evidence));
 	state->open[what] = i + 1;
-	state->counts[what]++;
-	watch_store->unsaved = true;
 	LWLockRelease(watch_store->lock);
+	return 0;
 }
 
 void
@@ -327,6 +416,10 @@ watch_end_event(WatchWhat what, TimestampTz at)
 	LWLockRelease(watch_store->lock);
 }
 
+/*
+ * Converts a row to a clock_sample, so that functions such as clock_histogram() and clock_merge()
+ * accept it.  What a row does not have, such as the largest size of warps, is 0 or unknown.
+ */
 ClockSample *
 watch_sample(const WatchRow *row, const WatchMachine *machine)
 {

@@ -12,12 +12,17 @@
 #include "clock/measure/sample_value.h"
 #include "clock/sampling/change_point.h"
 #include "core/system_state.h"
+#include "core/time_namespace.h"
+#include "core/vmclock.h"
 
 /* Maximum numbers of elements in the ring buffers. */
 #define WATCH_MINUTES	1440
 #define WATCH_HOURS		9600
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
+
+/* Number of events of one kind within an hour from which on further ones are counted only. */
+#define WATCH_BURST		30
 
 /* Maximum number of clock sources with WatchTotals: those that EXPLAIN ANALYZE has read. */
 #define WATCH_SOURCES	4
@@ -52,6 +57,7 @@ typedef struct WatchRow
 	double		rate_ppm;		/* mean deviation from the reference's rate */
 	double		assumed_ppm;	/* the same, if the server's TSC frequency
 								 * converts ticks to time */
+	double		error_bound_ppm;	/* largest possible error of times */
 	double		stolen_percent; /* mean stolen share of all CPUs' time */
 	double		off_cpu_percent;	/* mean share of the observations' time
 									 * for which the worker was off the CPU */
@@ -89,6 +95,10 @@ typedef enum WatchWhat
 	WATCH_SYNC,
 	WATCH_STOLEN,
 	WATCH_TIME,
+	WATCH_MIGRATED,
+	WATCH_RESTORED,
+	WATCH_ANNOUNCED,
+	WATCH_CONTAINER,
 	WATCH_WHATS					/* number of kinds */
 } WatchWhat;
 
@@ -100,7 +110,15 @@ typedef struct WatchEvent
 	char		before[80];		/* value before the event */
 	char		after[80];		/* value since the event began */
 	char		evidence[160];	/* how it was detected */
+	int64		repetitions;	/* further events that were counted only */
 } WatchEvent;
+
+/* Number of the latest events of a kind that followed each other within an hour. */
+typedef struct WatchBurst
+{
+	TimestampTz since;			/* time of the first one */
+	int32		n;				/* number that are stored as events */
+} WatchBurst;
 
 /* State of a ring buffer, whose elements are in an array. */
 typedef struct WatchRing
@@ -114,6 +132,7 @@ typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
 	TimestampTz booted_at;		/* start of the machine; 0: not known */
+	TimeNamespace time_namespace;	/* of the server, at the latest look */
 	WatchRing	minutes;		/* ring of WatchStore.minute */
 	WatchRing	hours;			/* ring of WatchStore.hour */
 	WatchRing	events;			/* ring of "event" */
@@ -121,6 +140,9 @@ typedef struct WatchState
 	int32		machine_now;	/* index of the current machine */
 	int32		open[WATCH_WHATS];	/* index of the open event + 1; 0: none */
 	int64		counts[WATCH_WHATS];	/* number of events of each kind */
+	VmClockMarks vmclock;		/* latest reading of VMClock */
+	char		vmclock_boot_id[BOOT_ID_SIZE];	/* boot at that reading */
+	WatchBurst	bursts[WATCH_WHATS];
 	ChangePoint cost;			/* detects changes of the cost of a reading */
 	WatchEvent	event[WATCH_EVENTS];
 	WatchMachine machine[WATCH_MACHINES];
@@ -161,16 +183,28 @@ extern const WatchMachine *watch_machine(void);
 
 /* Only the worker may call the functions from here to watch_end_event(). */
 
-/* Stores the machine's start time; adapts the history to a change of the time of day by set_us. */
-extern void watch_put_time(TimestampTz booted_at, int64 set_us);
+/*
+ * Stores the machine's start time and the time namespace; adapts the history to a change of the
+ * time of day by set_us.
+ */
+extern void watch_put_time(TimestampTz booted_at, const TimeNamespace *time_namespace,
+						   int64 set_us);
+
+/* Stores the latest reading of VMClock, which belongs to the current machine. */
+extern void watch_put_vmclock(const VmClockMarks *marks);
 
 extern void watch_put_machine(const WatchMachine *machine);
 
 /* Adds the results of an interval to the rows of its minute and its hour. */
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
-extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
-							  const char *after, const char *evidence);
+/*
+ * Stores an event, or counts it as a repetition of the latest event of its kind if WATCH_BURST
+ * events of this kind have begun within an hour.  Returns the number of repetitions, 0 if it was
+ * stored.
+ */
+extern int64 watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
+							   const char *after, const char *evidence);
 
 extern WatchEvent *watch_open_event(WatchWhat what);
 

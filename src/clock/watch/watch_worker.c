@@ -10,7 +10,6 @@
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -19,12 +18,9 @@
 #include "clock/watch/watch_worker.h"
 #include "compat.h"
 #include "core/reference.h"
+#include "server/settings.h"
 
 #define TRANCHE		"clocktiming_watch"
-
-#define INTERVAL_DEFAULT_MS	10000
-#define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	60000	/* one minute: period of a history row */
 
 /* Time and, if an event is unsaved, number of intervals between writes of the history's file. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
@@ -42,24 +38,14 @@ static bool watch_on = false;
 void
 watch_define_settings(void)
 {
-	DefineCustomBoolVariable("clocktiming.watch",
-							 gettext_noop("Monitors the server's clock continuously, and keeps a history."),
-							 gettext_noop("A background worker does this."),
-							 &watch_on,
-							 false,
-							 PGC_AT_START,
-							 0,
-							 NULL, NULL, NULL);
-	DefineCustomIntVariable("clocktiming.watch_interval",
-							gettext_noop("Time between two evaluations of the monitored clock."),
-							NULL,
-							&watch_interval_ms,
-							INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS,
-							PGC_SIGHUP,
-							GUC_UNIT_MS,
-							NULL, NULL, NULL);
+	setting_define_bool(SETTING_WATCH, &watch_on, NULL, NULL);
+	setting_define_int(SETTING_WATCH_INTERVAL, &watch_interval_ms, NULL);
 }
 
+/*
+ * Registers the worker at server start.  RegisterBackgroundWorker() only logs that there is no
+ * slot, so the list of workers is compared before and after.
+ */
 void
 watch_register(void)
 {
@@ -153,6 +139,7 @@ watch_interval(void)
 		if (!sleep_ms(watch_interval_ms / WATCH_OBSERVATIONS))
 			return false;
 		watch_judge_time();
+		watch_judge_vmclock(GetCurrentTimestamp());
 		if (watch_is_outdated())
 		{
 			watch_judge_machine(GetCurrentTimestamp());
@@ -169,6 +156,10 @@ watch_interval(void)
 	return true;
 }
 
+/*
+ * The worker's main function.  Saves the history soon after an event, otherwise every few minutes,
+ * and when the server stops.
+ */
 void
 clock_watch_main(Datum arg)
 {
@@ -184,6 +175,7 @@ clock_watch_main(Datum arg)
 	MemoryContextSwitchTo(context);
 	watch_judge_time();
 	watch_judge_machine(GetCurrentTimestamp());
+	watch_judge_vmclock(GetCurrentTimestamp());
 	watch_start();
 	watch_save();
 	while (goes_on)

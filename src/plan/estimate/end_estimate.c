@@ -27,7 +27,9 @@
 
 /*
  * Standard deviations of the logarithm of a duration: the assumed one, which counts as ASSUMED
- * executions; the least one; and the one if the history does not apply.
+ * executions; the least one; and the one if the history does not apply.  The ends of the range are
+ * calibrated by later executions (MISSED, below), so half or twice as much only matters until then,
+ * and for how much the history counts beside the progress.
  */
 #define ASSUMED_SD		0.1
 #define ASSUMED			3.0
@@ -46,7 +48,8 @@
 /*
  * Share of executions that may end beyond either end of the range; step of the logarithm of a
  * factor; initial factors without and with a history, from replayed executions and from the normal
- * distribution; and largest change of a factor's logarithm.
+ * distribution; and largest change of a factor's logarithm.  With half of STEP, the factors would
+ * need twice as many executions to follow a change; with twice, they would vary twice as much.
  */
 #define MISSED			0.05
 #define STEP			0.2
@@ -135,6 +138,11 @@ applies(Normal before, double elapsed, Normal progress)
 	return own / (own + other);
 }
 
+/*
+ * Combines the estimate from the progress with that from the history.  Without a progress, the
+ * result is a mixture of two distributions: that of the history if it applies, and a wide one if it
+ * does not.
+ */
 EndEstimate
 end_estimate(double elapsed, double left, double doubt, const EndHistory *history,
 			 const EndCalibration *calibration)

@@ -1,3 +1,23 @@
+/*
+ * Computes the times of plan nodes from the sums of samples.
+ *
+ * In each process, the samples are scaled such that they add up to its measured duration.  The time
+ * waiting for a CPU is not above the duration - the CPU time - the time in wait events, all of
+ * which are measured (scale_of()).  Then time is moved between nodes in two cases: from the time
+ * outside to the root node, because the few samples of a short execution may all be outside of the
+ * nodes by chance (move_outside()); and to nodes that the server has timed, from the node above, at
+ * which samples found the process (move_whole()).
+ *
+ * Variances are scaled by the same factors as times, and are at least that of one sample, so that a
+ * node that no sample has found has a margin, too.  The time after the last sample may belong to a
+ * single node.  It belongs to a node with the probability p, the node's share of the samples, so it
+ * adds p * (1 - p) of its square to the node's variance.
+ *
+ * A node's total is the sum of its self time and of those of the nodes below.  The errors of self
+ * times are independent, so their variances add up.  But as all times together are the measured
+ * duration, the error of a total is also that of all other times, and the smaller of both is used
+ * (plan_estimate_shares()).
+ */
 #include <math.h>
 #include <stddef.h>
 
@@ -10,6 +30,7 @@ ratio(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
 }
 
+/* Returns all times of samples: on the CPU, in wait events, and waiting for a CPU. */
 static double
 all_ns(const SampleSums *samples)
 {
@@ -23,6 +44,7 @@ typedef struct ProcessScale
 	double		cpu_wait;		/* of the time waiting for a CPU, in addition */
 	double		missing;		/* part of cpu_ns that is time waiting for a
 								 * CPU */
+	double		late;			/* part of wait_ns that is such time */
 	double		least_variance; /* square of the time of a sample */
 	double		unseen_squares; /* squares of the times for which no sample
 								 * stands */
@@ -50,6 +72,10 @@ sum_of(const PlanEstimate *plan, int process)
  * sampler learns of it late.  It is in the time of late samples, which is in no sum yet, or in that
  * of the node whose samples are the first since the sampler learned of the CPU time.  If there is
  * more, it is divided among all nodes.
+ *
+ * After a wait event, a process must often wait for a CPU until it can note that the event is over.
+ * Until then, samples find it in the event.  So if the kernel counts more time without a CPU than
+ * the samples, the rest belongs to wait events.
  */
 static ProcessScale
 scale_of(PlanEstimate *plan, int process)
@@ -61,6 +87,7 @@ scale_of(PlanEstimate *plan, int process)
 	ProcessScale scale = {0};
 	double		cpu_wait_ns;
 	double		missing_ns;
+	double		late_ns;
 	double		ns;
 
 	if (all_ns(&sum) <= 0)
@@ -74,6 +101,10 @@ scale_of(PlanEstimate *plan, int process)
 	sum.cpu_wait_ns += ns;
 	scale.all_ns = all_ns(&sum);
 	scale.time = run->run_ns / scale.all_ns;
+	late_ns = fmin(fmax(run->delay_ns / scale.time - sum.cpu_wait_ns, 0), sum.wait_ns);
+	scale.late = ratio(late_ns, sum.wait_ns);
+	sum.wait_ns -= late_ns;
+	sum.cpu_wait_ns += late_ns;
 	scale.unseen_squares = run->unseen_squares + pow(fmax(run->run_ns - scale.all_ns, 0), 2);
 	cpu_wait_ns = (run->run_ns - run->cpu_ns) / scale.time - sum.wait_ns;
 	missing_ns = cpu_wait_ns - sum.cpu_wait_ns;
@@ -100,12 +131,14 @@ times_of(const SampleSums *samples, const ProcessScale *scale)
 	NodeTimes	times = {0};
 	double		raw_ns = samples->cpu_ns + samples->wait_ns;
 	double		share = ratio(all_ns(samples), scale->all_ns);
+	double		late_ns = scale->late * samples->wait_ns;
+	double		cpu_wait_ns = samples->cpu_wait_ns + late_ns;
 	double		factor;
 
-	times.wait_ns = scale->time * samples->wait_ns;
+	times.wait_ns = scale->time * (samples->wait_ns - late_ns);
 	times.cpu_wait_ns = scale->time *
-		(scale->cpu_wait * samples->cpu_wait_ns + scale->missing * samples->cpu_ns);
-	times.cpu_ns = scale->time * (samples->cpu_ns + samples->cpu_wait_ns) - times.cpu_wait_ns;
+		(scale->cpu_wait * cpu_wait_ns + scale->missing * samples->cpu_ns);
+	times.cpu_ns = scale->time * (samples->cpu_ns + cpu_wait_ns) - times.cpu_wait_ns;
 	times.self_ns = times.cpu_ns + times.wait_ns;
 	factor = raw_ns > 0 ? times.self_ns / raw_ns : scale->time;
 	times.variance = factor * factor * samples->variance + scale->least_variance +
@@ -130,14 +163,20 @@ move_part(NodeTimes *from, NodeTimes *to, double part)
 /*
  * The only samples of a short execution may be outside of the nodes, by chance.  A plan without
  * time would be wrong, so of n samples and one more, the latter is assumed to be in the root node:
- * it gets 1 / (n + 1) of the time outside (Laplace's rule of succession).
+ * it gets 1 / (n + 1) of the time outside (Laplace's rule of succession).  The time in
+ * ExecutorFinish(), such as that of triggers, is certainly outside, so it is left there.
  */
 static void
 move_outside(PlanEstimate *plan, int process)
 {
+	const ProcessRun *run = &plan->processes[process];
+	NodeTimes  *outside = &plan->outside_by_process[process];
+	double		all = outside->self_ns + outside->cpu_wait_ns;
+
 	if (plan->nnodes > 0 && plan->nodes[0].records[process].loops > 0)
-		move_part(&plan->outside_by_process[process], &plan->nodes[0].by_process[process],
-				  1.0 / ((double) plan->processes[process].samples + 1));
+		move_part(outside, &plan->nodes[0].by_process[process],
+				  ratio(all - run->finish_ns, all) /
+				  (fmax(run->samples - run->finish_samples, 0) + 1));
 }
 
 /* Returns the nearest node above whose samples contain the time of a NODE_WHOLE. */
@@ -215,6 +254,10 @@ move_whole(PlanEstimate *plan, int process)
 		plan->nodes[i].by_process[process].total_ns = 0;
 }
 
+/*
+ * The first calls of loops, in which a Sort works, have their measured time.  The other calls
+ * divide the rest equally.
+ */
 double
 plan_estimate_part(const PlanEstimate *plan, int subplan, int caller)
 {
@@ -264,6 +307,21 @@ is_caller(const NodeEstimate *subplan, int nprocesses, int place)
 }
 
 /*
+ * First calls of loops are timed by the clock, so their times include waits for a CPU, while totals
+ * do not.  Removes the share of these waits in all calls of the node.
+ */
+static void
+remove_cpu_wait(NodeRecord *record, const NodeTimes *times)
+{
+	double		factor = times->total_cpu_wait_ns > 0 ?
+		ratio(times->total_ns, times->total_ns + times->total_cpu_wait_ns) : 1;
+
+	record->first_ns *= factor;
+	for (int i = 0; i < NODE_CALLERS; i++)
+		record->callers[i].first_ns *= factor;
+}
+
+/*
  * Sets a node's totals: its self time and the totals of the nodes that it calls.  If several nodes
  * call a subplan, each contains the part of its total that corresponds to its calls.  The total of
  * Gather contains the leader's part of the nodes below, as in EXPLAIN.
@@ -280,7 +338,10 @@ set_total(PlanEstimate *plan, int place)
 	node->has_total = true;
 	node->below_variance = node->times.variance;
 	for (int p = 0; p < plan->nprocesses; p++)
+	{
 		node->by_process[p].total_ns = node->by_process[p].self_ns;
+		node->by_process[p].total_cpu_wait_ns = node->by_process[p].cpu_wait_ns;
+	}
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *below = &plan->nodes[i];
@@ -294,8 +355,14 @@ set_total(PlanEstimate *plan, int place)
 			part = plan_estimate_part(plan, i, place);
 		node->below_variance += part * part * below->below_variance;
 		for (int p = 0; p < plan->nprocesses; p++)
+		{
 			node->by_process[p].total_ns += part * below->by_process[p].total_ns;
+			node->by_process[p].total_cpu_wait_ns +=
+				part * below->by_process[p].total_cpu_wait_ns;
+		}
 	}
+	for (int p = 0; p < plan->nprocesses; p++)
+		remove_cpu_wait(&node->records[p], &node->by_process[p]);
 	node->times.total_ns = 0;
 	node->processes = 0;
 	for (int p = 0; p < plan->nprocesses; p++)
@@ -402,14 +469,18 @@ plan_estimate(PlanEstimate *plan)
 		NodeEstimate *node = &plan->nodes[i];
 
 		sum_processes(plan, node);
-		node->first_ns = 0;
-		for (int p = 0; p < plan->nprocesses; p++)
-			node->first_ns += node->records[p].first_ns;
 		node->has_total = false;
 	}
 	for (int i = 0; i < plan->nnodes; i++)
 		set_total(plan, i);
 	for (int i = 0; i < plan->nnodes; i++)
-		plan->nodes[i].first_ns = fmin(plan->nodes[i].first_ns, plan->nodes[i].times.total_ns);
+	{
+		NodeEstimate *node = &plan->nodes[i];
+
+		node->first_ns = 0;
+		for (int p = 0; p < plan->nprocesses; p++)
+			node->first_ns += node->records[p].first_ns;
+		node->first_ns = fmin(node->first_ns, node->times.total_ns);
+	}
 	plan_estimate_shares(plan);
 }

@@ -57,6 +57,8 @@ typedef struct NodeTimes
 	double		total_ns;		/* self_ns with that of the nodes below; as a
 								 * sum, only of processes that executed the
 								 * node */
+	double		total_cpu_wait_ns;	/* by process: cpu_wait_ns with that of
+									 * the nodes below */
 } NodeTimes;
 
 /* Time of a node in a wait event, in all processes. */
@@ -104,7 +106,12 @@ typedef struct ProcessRun
 {
 	double		run_ns;			/* measured duration */
 	double		cpu_ns;			/* measured CPU time */
+	double		delay_ns;		/* time ready but not running, as the kernel
+								 * counts it; 0 if unknown */
 	double		samples;		/* number of samples */
+	double		finish_ns;		/* part of run_ns in ExecutorFinish(), in
+								 * which no node is at work, */
+	double		finish_samples; /* and its samples */
 	double		squares;		/* sum of the squared times of samples */
 	double		unseen_squares; /* sum of the squared times after the last
 								 * samples, if the samples' times contain them */
@@ -140,24 +147,12 @@ typedef struct PlanEstimate
 								 * limit; set by the caller */
 } PlanEstimate;
 
-/*
- * Fills in the output members.  The root is nodes[0].
- *
- * The samples of a process are scaled to its measured duration.  The time waiting for a CPU is not
- * above run_ns - cpu_ns - the time in wait events.  A NODE_WHOLE takes its measured time from the
- * node above.
- *
- * Variances are scaled by the same factors as times, and at least that of one sample.  The time
- * after the last sample may belong to a single node.  It belongs to a node with the probability
- * p, the node's share of the samples, so it adds p * (1 - p) of its square to the node's
- * variance.
- */
+/* Fills in the output members.  The root is nodes[0].  Changes the records. */
 extern void plan_estimate(PlanEstimate *plan);
 
 /*
- * Returns the part of a subplan's total that belongs to the calls by a node.  The first calls of
- * loops, in which a Sort works, have their measured time; the others divide the rest equally.
- * Requires the subplan's total.
+ * Returns the part of a subplan's total that belongs to the calls by a node.  Requires the
+ * subplan's total.
  */
 extern double plan_estimate_part(const PlanEstimate *plan, int subplan, int caller);
 

@@ -19,27 +19,32 @@ typedef struct PopulationSums
 extern void population_add(PopulationSums *sums, double w, double x);
 
 /*
- * Returns the mean of the values that are not certain, each weighted by w (w - 1), so that large
- * values with small weights hardly contribute.  If all are certain, returns their mean; NAN if no
- * value was seen.
+ * Returns a typical one of the values that are not certain: a mean to which large values with small
+ * weights hardly contribute.  If all are certain, returns their mean; NAN if no value was seen.
  */
 extern double population_typical(const PopulationSums *sums);
 
 /*
  * Returns sums of a population of n values, for the functions of weighted_sums.h.  Their wx is the
- * estimated total: n m + the sum of w (x - m), where m is population_typical().  This estimator has
- * the least variance among those with the same form (Montanari, International Statistical Review
- * 55, 1987).  If all seen values are certain but n is larger than their number, each of the others
- * counts as "most" / 2, where "most" is about the largest of them.
+ * estimated total.  If all seen values are certain but n is larger than their number, each of the
+ * others counts as "most" / 2, where "most" is about the largest of them.
  */
 extern WeightedSums population_total(const PopulationSums *sums, double n, double most);
 
 /*
  * Returns half of a 95 % confidence interval of the total; 0 if all values were seen, NAN if a
- * single value represents others.  The variance is the sum of w (w - 1) (x - m)^2.  The degrees of
- * freedom are Satterthwaite's (Biometrics 2, 1946) plus 1: in simulations, intervals with fewer
- * degrees are wider, but do not contain the truth more often.
+ * single value represents others.
  */
 extern double population_margin(const PopulationSums *sums, double n, double most);
+
+/*
+ * Return half of a 95 % confidence interval of the total and of the mean.  It contains an error of
+ * up to "slowed" by which values become larger if they are measured.  This error is the same for
+ * all values that were not seen, so it adds up.
+ */
+extern double population_total_margin(const PopulationSums *sums, double n, double most,
+									  double slowed);
+extern double population_mean_margin(const PopulationSums *sums, double n, double most,
+									 double slowed);
 
 #endif							/* CLOCKTIMING_POPULATION_SUMS_H */

@@ -1,9 +1,47 @@
+/*
+ * Adds samples to the sums of plan nodes.
+ *
+ * The samples of a node are proportional to its time, whatever its calls are like.  This is all
+ * that is needed if samples are close and the process is on the CPU.  The rest of this file treats
+ * three difficulties.
+ *
+ * The kernel's CPU time of another process is late: Linux updates it only at timer interrupts, and
+ * when the process leaves the CPU.  Until then, a sample without a wait event counts as time on the
+ * CPU.  At the update, the time since the previous one is compared with the CPU time used in it.
+ * For the rest of the time, the process was off the CPU.  It was not in a wait event, so it waited
+ * for a CPU.  A process without a CPU stays at the same node, so this time is moved from cpu_ns to
+ * cpu_wait_ns of one run of samples at the same number (take_off()).  If it is longer than the time
+ * that the latest sample stands for, it began right after the previous update, which the kernel
+ * made when the process left the CPU; else it is that of the latest sample (off_run()).
+ *
+ * The variance must be that of this execution.  It is estimated by successive differences (von
+ * Neumann, Ann. Math. Stat. 12, 1941): neighbouring samples at different numbers add (a^2 + b^2) /
+ * 4 to the variance of both numbers, where a and b are the times of the two samples.  A node that
+ * works in one piece therefore has a small variance, and a node that alternates with others has
+ * that of random sampling.  If the process was off the CPU during a run of samples, none of them
+ * counts for more than the rest of the run's time.  If calls are longer than about a fifth of the
+ * time between samples, the true variance is smaller than this estimate, because neighbouring
+ * samples are not independent.  A single sample in each interval does not show by how much.
+ *
+ * The sampler itself may lose its CPU.  A sample is late if the time since the previous sample is
+ * SAMPLE_LATE times the mean.  Other nodes may have worked in this time, the gap.  So it is divided
+ * among the SAMPLE_RING samples before and after it.  Samples at which the process turns out to
+ * have been off the CPU do not count.  If some of them are in wait events, the ratio of waits to
+ * work in the gap is assumed to be theirs, without the late sample, and what is left of the time
+ * off the CPU is time waiting for a CPU.  The gap is in the sums only after the samples after it,
+ * and after the kernel has updated the CPU time.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "plan/estimate/sample_sums.h"
 
-/* A sample is late if the time since the previous sample is this multiple of the mean. */
+/*
+ * A sample is late if the time since the previous sample is this multiple of the mean.  The sampler
+ * draws intervals between half and three halves of the mean, so usual samples are below 2.  With 4,
+ * more late wake-ups of the sampler would be divided among neighbours; with 16, longer gaps would
+ * belong to the late sample's node alone.
+ */
 #define SAMPLE_LATE		8
 
 /*
@@ -14,7 +52,9 @@
 
 /*
  * Least time off the CPU that counts as waiting for a CPU, in ns and in samples.  An interrupt is
- * shorter than this time.  The kernel's CPU time is up to one sample older than the sample.
+ * shorter than this time.  The kernel's CPU time is up to one sample older than the sample.  With
+ * half of the limits, interrupts and old CPU times would count as waiting for a CPU; with twice,
+ * more short losses of the CPU would belong to nodes.
  */
 #define LEAST_OFF_NS	20e3
 #define LEAST_OFF_SAMPLES	2
@@ -448,6 +488,11 @@ add_run(SampleState *state, uint32_t number, bool waits, bool late, double ns)
 		state->longest = (uint32_t) (run - state->runs);
 }
 
+/*
+ * Adds the time since the latest sample to the sums, or opens a gap if the sample is late.  Then
+ * settles the time since the kernel's previous update of the CPU time, if it has updated it.  The
+ * executing process may call this in a signal handler, so it neither allocates memory nor waits.
+ */
 void
 sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 {
@@ -522,6 +567,12 @@ sample_pending(const SampleState *state, double *ns, double *gaps_ns)
 	return SAMPLE_IDLE;
 }
 
+/*
+ * An interval that is proportional to the elapsed time leads to a number of samples that grows with
+ * its logarithm.  So the relative precision hardly depends on the duration, which is unknown in
+ * advance.  Without an idle CPU, each sample needs a wake-up, which costs the same, however many
+ * processes are sampled after it.
+ */
 double
 sample_interval_ns(const SamplePace *pace, double elapsed_ns)
 {

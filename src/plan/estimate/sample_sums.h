@@ -1,10 +1,9 @@
 /*
  * Sums of a sampler's samples of a process.
  *
- * A sample of a process records the time, the CPU time that the process has used, the number of
- * the plan node at work, and the wait event.  A sample stands for the time since the previous
- * sample of the process.  The samples of a node are therefore proportional to its time, whatever
- * its calls are like.
+ * A sample of a process records the time, the CPU time that the process has used, the number of the
+ * plan node at work, and the wait event.  A sample stands for the time since the previous sample of
+ * the process.
  *
  * Numbers identify plan nodes within a process.  Number 0, SAMPLE_IDLE, means that no observed
  * execution is at work.
@@ -74,6 +73,12 @@ typedef struct SampleRun
 								 * directly before */
 } SampleRun;
 
+/*
+ * Numbers of runs and of gaps that are kept until the kernel updates the CPU time.  It does so at
+ * least at each timer interrupt, which is every 10 ms or more often.  That is 500 samples at the
+ * distance SAMPLE_DENSE_NS.  If there are more runs, only the longest one is kept; if there are
+ * more gaps, further late samples count as usual ones.
+ */
 #define SAMPLE_RUNS		512
 #define SAMPLE_GAPS		8
 
@@ -138,36 +143,10 @@ extern void sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns);
 extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
 
 /*
- * Adds a sample to the sums.  Ignores numbers outside of the table.
- *
- * With a wait event, the time since the previous sample counts as wait_ns, else as cpu_ns.  Linux
- * updates the CPU time of another process only at timer interrupts and when the process leaves the
- * CPU.  When it has been updated, the time without a wait event in which the process did not use
- * the CPU is moved from cpu_ns to cpu_wait_ns.  The kernel also updates it when the process leaves
- * the CPU.  So if the time off the CPU is longer than the time that the latest sample stands for,
- * it began with the first sample after the previous update.
- *
- * The variance is estimated by successive differences (von Neumann, Ann.  Math.  Stat.  12,
- * 1941): neighbouring samples at different numbers add (a^2 + b^2) / 4 to the variance of both
- * numbers, where a and b are the times of the two samples.  A node that works in one piece
- * therefore has a small variance, and a node that alternates with others has that of random
- * sampling.  If the process was off the CPU during a run of samples, none of them counts for more
- * than the rest of the run's time.
- *
- * If calls are longer than about a fifth of the time between samples, the variance is smaller
- * than this estimate, because neighbouring samples are not independent.  A single sample in
- * each interval does not show by how much.
- *
- * A sample is late if the time since the previous sample is 8 times the mean.  This gap is
- * divided among the SAMPLE_RING samples before and after it, because other nodes may have
- * worked in the meantime; samples at which the process turns out to have been off the CPU do
- * not count.  If some of them are in wait events, the ratio of waits to work in the gap is
- * assumed to be theirs, without the late sample, and what is left of the time off the CPU is time
- * waiting for a CPU.
- * The gap is in the sums only after these samples, and after the kernel has updated the CPU
- * time.
- *
- * If the table of waits is full, a wait is missing there.
+ * Adds a sample to the sums.  Ignores numbers outside of the table.  The time since the previous
+ * sample counts as wait_ns if the sample has a wait event, else as cpu_ns.  Later samples may move
+ * it to cpu_wait_ns, if the process turns out to have been off the CPU.  If the table of waits is
+ * full, a wait is missing there.
  */
 extern void sample_add(SampleState *state, const SampleTable *table, const Sample *sample);
 
@@ -192,14 +171,20 @@ typedef struct SamplePace
 } SamplePace;
 
 /*
- * Returns the time in ns from now to the next sample of an execution that began elapsed_ns ago.
- * It is SAMPLE_DENSE_NS at first, and grows so that the sampler uses SAMPLE_DENSE_FOR_NS /
- * elapsed_ns of a CPU.  Without an idle CPU, it is at least SAMPLE_SPARSE_NS, divided by the number
- * of processes up to SAMPLE_TOGETHER: a sleep costs the same, however many processes are sampled
- * after it.
+ * Returns the time in ns from now to the next sample of an execution that began elapsed_ns ago.  It
+ * is SAMPLE_DENSE_NS at first, and grows so that the sampler uses SAMPLE_DENSE_FOR_NS / elapsed_ns
+ * of a CPU.  Without an idle CPU, it is at least SAMPLE_SPARSE_NS, divided by the number of
+ * processes up to SAMPLE_TOGETHER.
  */
 extern double sample_interval_ns(const SamplePace *pace, double elapsed_ns);
 
+/*
+ * Times between samples, in ns: at first, if another CPU is idle; and without an idle CPU.  The
+ * first one holds for SAMPLE_DENSE_FOR_NS.  After a sleep, the samples of up to SAMPLE_TOGETHER
+ * processes are taken at once.  On a virtual machine, a sample takes 1 us and a wake-up 20 us of
+ * CPU time.  So without an idle CPU, the sampler uses 2 % of a CPU for a process, and 8 % for a
+ * parallel plan.
+ */
 #define SAMPLE_DENSE_NS		20e3
 #define SAMPLE_DENSE_FOR_NS	100e6
 #define SAMPLE_SPARSE_NS		1e6

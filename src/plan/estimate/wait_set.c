@@ -1,3 +1,13 @@
+/*
+ * The algorithm is "space saving" (Metwally, Agrawal and El Abbadi, "Efficient Computation of
+ * Frequent and Top-k Elements in Data Streams", ICDT 2005), with times instead of counts.
+ *
+ * The time of an event that has a counter is added to this counter.  An event that has none
+ * replaces the event with the smallest counter: it adds its own time to that counter, and records
+ * the time that was there before as the counter's error.  A counter is therefore at least its
+ * event's time, and exceeds it by at most the error.  All counters together are the sum of all
+ * times, so the smallest one, and with it every error, is at most 1 / WAIT_SET_SIZE of this sum.
+ */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,16 +1,10 @@
 /*
  * The longest waits of many executions, in memory of a fixed size.
  *
- * The algorithm is "space saving" (Metwally, Agrawal and El Abbadi, "Efficient Computation of
- * Frequent and Top-k Elements in Data Streams", ICDT 2005), with times instead of counts.  The set
- * has a few counters.  The time of an event that has a counter is added to this counter.  An event
- * that has none replaces the event with the smallest counter: it adds its own time to that counter,
- * and records the time that was there before as the counter's error.
- *
- * A counter is therefore at least its event's time, and exceeds it by at most the error.  All
- * counters together are the sum of all times, so the smallest one, and with it every error, is at
- * most 1 / WAIT_SET_SIZE of this sum.  Events with a larger part of the sum always have a counter.
- * With at most WAIT_SET_SIZE different events, all times are exact.
+ * The set has a few counters.  A counter is at least its event's time, and exceeds it by at most
+ * the counter's error, which is at most 1 / WAIT_SET_SIZE of the sum of all times.  Events with a
+ * larger part of the sum always have a counter.  With at most WAIT_SET_SIZE different events, all
+ * times are exact.
  */
 #ifndef CLOCKTIMING_WAIT_SET_H
 #define CLOCKTIMING_WAIT_SET_H
@@ -19,6 +13,7 @@
 
 #include "plan/estimate/plan_estimate.h"
 
+/* Number of counters.  An event with more than a sixth of all times always has one. */
 #define WAIT_SET_SIZE	6
 
 typedef struct WaitCounter

@@ -1,3 +1,15 @@
+/*
+ * Estimates totals and means from a random sample with unequal probabilities.
+ *
+ * The number of values is estimated by the sum of w, whose variance is the sum of w (w - 1).  The
+ * total is estimated by the sum of w x, whose variance is the sum of w (w - 1) x^2 + w v (Horvitz
+ * and Thompson, JASA 47, 1952, for independent sampling; Saerndal, Swensson and Wretman, Model
+ * Assisted Survey Sampling, 1992, results 2.8.1 and 4.3.1).  The mean is the sum of w x divided by
+ * the sum of w (Hajek's estimator: Saerndal et al., section 5.7).
+ *
+ * All of these need only sums over the sampled values, so a value is added in constant time, and
+ * the values between two snapshots are the difference of their sums.
+ */
 #include <math.h>
 
 #include "core/stats.h"
@@ -51,6 +63,10 @@ weighted_mean(const WeightedSums *sums)
 	return sums->n >= 1 && sums->w > 0 ? sums->wx / sums->w : NAN;
 }
 
+/*
+ * The standard error is the root of n / (n - 1) times the sum of w^2 (x - mean)^2, divided by the
+ * sum of w.
+ */
 double
 weighted_mean_stderr(const WeightedSums *sums)
 {
@@ -84,6 +100,7 @@ weighted_mean_margin(const WeightedSums *sums)
 	return stats_t_critical(0.95, 0.05, weighted_df(sums)) * weighted_mean_stderr(sums);
 }
 
+/* Welch's test, with the degrees of freedom of Welch and Satterthwaite. */
 WeightedTest
 weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence)
 {

@@ -31,20 +31,15 @@ extern void weighted_subtract(WeightedSums *sums, const WeightedSums *before);
 
 /*
  * Return half of a 95 % confidence interval of the number of values in the population, and of their
- * total; 0 if all values are sampled and exact.  The number is estimated by the sum of w, whose
- * variance is the sum of w (w - 1).  The total is estimated by the sum of w x, whose variance is
- * the sum of w (w - 1) x^2 + w v (Horvitz and Thompson, JASA 47, 1952, for independent sampling;
- * Saerndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, results 2.8.1 and 4.3.1).
+ * total; 0 if all values are sampled and exact.
  */
 extern double weighted_count_margin(const WeightedSums *sums);
 extern double weighted_total_margin(const WeightedSums *sums);
 
 /*
- * Return the mean and its standard error.  The mean is the sum of w x divided by the sum of w
- * (Hajek's estimator: Saerndal et al., section 5.7); NAN for n = 0.  The standard error is the root
- * of n / (n - 1) times the sum of w^2 (x - mean)^2, divided by the sum of w; NAN for n < 2.  It is
- * not 0 if all values are sampled, because the result estimates the mean of future values.  Errors
- * of x increase the standard error, because they add to the scatter of the values.
+ * Return the mean, NAN for n = 0, and its standard error, NAN for n < 2.  The standard error is not
+ * 0 if all values are sampled, because the result estimates the mean of future values.  Errors of x
+ * increase it, because they add to the scatter of the values.
  */
 extern double weighted_mean(const WeightedSums *sums);
 extern double weighted_mean_stderr(const WeightedSums *sums);

@@ -8,10 +8,11 @@
 #include "access/xact.h"
 #include "storage/ipc.h"
 #include "tcop/utility.h"
-#include "utils/guc.h"
 
 #include "compat.h"
+#include "core/cpu_usage.h"
 #include "core/system_clock.h"
+#include "plan/explain/execution_classes.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/explain/explain_option.h"
 #include "plan/explain/long_statements.h"
@@ -20,6 +21,7 @@
 #include "plan/explain/plan_shape.h"
 #include "plan/explain/watcher.h"
 #include "plan/sampler/plan_sampler.h"
+#include "server/settings.h"
 
 /* Calls that the server can time while sampling is set up.  For fewer, sampling does not pay. */
 #define FEW_CALLS		800
@@ -51,9 +53,10 @@ static int	sampled_timing = SAMPLED_OFF;
 static bool sampled_counting = false;
 
 const ExecutionSampler *execution_sampler = NULL;
-static const volatile uint32 no_ticks = 0;
-const volatile uint32 *execution_ticks = &no_ticks;
 const ExecutionWatcher *execution_watcher = NULL;
+double		watched_cost = 0;
+const LongStatements *watched_statements = NULL;
+ClassSlot	class_slots[CLASS_SLOTS];
 
 /* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
@@ -63,6 +66,8 @@ static struct
 {
 	const QueryDesc *desc;
 	CountedStart start;
+	CountedStart ended;			/* end of its ExecutorRun() */
+	bool		is_long;
 }			finishing;
 
 /* Number of nested executions at work whose statements are clocktiming's own (is_own()). */
@@ -72,9 +77,13 @@ static int	own_depth = 0;
 static LongStatements long_statements;
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
+static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
+
+/* NEXT(ExecutorRun), below. */
+static ExecutorRun_hook_type next_ExecutorRun = NULL;
 
 #define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
@@ -84,6 +93,7 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
  * extension has installed its own on top of it.
  */
 static bool have_ProcessUtility = false;
+static bool have_ExecutorStart = false;
 static bool have_ExecutorRun = false;
 static bool have_ExecutorFinish = false;
 static bool have_ExecutorEnd = false;
@@ -106,6 +116,7 @@ do { \
 	} \
 } while (0)
 
+static void hooked_ExecutorStart(QueryDesc *desc, int flags);
 static void hooked_ExecutorFinish(QueryDesc *desc);
 static void hooked_ExecutorEnd(QueryDesc *desc);
 
@@ -143,7 +154,7 @@ end_execution(void *arg)
 	TimedExecution *execution = arg;
 
 	dlist_delete(&execution->link);
-	if (dlist_is_empty(&executions) && execution_watcher == NULL)
+	if (dlist_is_empty(&executions) && execution_watcher == NULL && finishing.desc == NULL)
 		GIVE_BACK_HOOK(ExecutorFinish);
 	if (execution->drawn.weight > 0 && execution->stop_ns == 0 && execution_sampler != NULL &&
 		ended_by_error(execution))
@@ -157,6 +168,80 @@ is_replaced(const QueryDesc *desc, bool explained)
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 		return sampled_timing >= (explained ? SAMPLED_ON : SAMPLED_AUTO_EXPLAIN);
 	return sampled_counting && desc->instrument_options != 0;
+}
+
+/* Allocates a TimedExecution, which the end of the query's memory removes. */
+static TimedExecution *
+new_execution(QueryDesc *desc)
+{
+	TimedExecution *execution = MemoryContextAllocZero(desc->estate->es_query_cxt,
+													   sizeof(TimedExecution));
+
+	execution->desc = desc;
+	dlist_push_head(&executions, &execution->link);
+	TAKE_HOOK(ExecutorFinish);
+	execution->at_end.func = end_execution;
+	execution->at_end.arg = execution;
+	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
+	return execution;
+}
+
+/*
+ * Observes a long execution from now on.  The time since its nodes were waited for, in which none
+ * was called, belongs to the node that has worked; the time before is unknown.  "called": the node
+ * whose call is about to begin, or the root if no call has followed.
+ */
+static void
+join_execution(RunningExecution *r, PlanState *called)
+{
+	uint64		start_ns = system_clock_read();
+	double		begun_cpu_ns;
+	TimedExecution *execution;
+	Observation *o;
+
+	begun_cpu_ns = cpu_time_ns();
+	r->armed = false;
+	running_disarm(r->desc->planstate);
+	if (execution_sampler == NULL || !execution_sampler->joins(r->desc))
+		return;
+	execution = execution_of(r->desc);
+	if (execution != NULL && execution->run.observation != NULL)
+		return;
+	plan_sampler_prepare(false);
+	if (execution == NULL)
+	{
+		execution = new_execution(r->desc);
+		execution->late = true;
+		execution->under_way = true;
+		execution->drawn.start = r->start;
+		execution->drawn.complete = true;
+	}
+	execution->run.options.late = execution->run.options.no_workers = true;
+	o = observation_of(r->desc);
+	if (o == NULL)
+	{
+		o = observe_attach(r->desc, &execution->run.options);
+		if (o != NULL)
+		{
+			observe_begin_part(o);
+			observe_called(o, called);
+			observe_uncalled(o, called, (double) (int64) (start_ns - r->armed_ns),
+							 begun_cpu_ns - (double) r->armed_cpu_ns, r->armed_event);
+		}
+	}
+	execution->run.observation = o;
+	/* CPU time, because on a busy server the process loses its CPU */
+	execution->attach_ns += cpu_time_ns() - begun_cpu_ns;
+	elog(DEBUG1, "nodes observed from now on");
+}
+
+static void
+join_long(PlanState *called)
+{
+	RunningExecution *r = running_of(called);
+
+	if (r != NULL && r->armed && r->start.counter != 0)
+		join_execution(r, called);
 }
 
 /*
@@ -201,18 +286,12 @@ begin_execution(QueryDesc *desc, bool workers, bool own, CountedStart *counted, 
 	if (asked || drawn.nodes)
 		plan_sampler_prepare(explained);
 	start_ns = system_clock_read();
-	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
-	execution->desc = desc;
+	execution = new_execution(desc);
 	execution->drawn = drawn;
 	if (drawn.weight > 0)
 		execution->own_instr = instr_time_query(desc);
 	execution->run.options.asked = explained;
 	execution->run.options.no_workers = !workers;
-	dlist_push_head(&executions, &execution->link);
-	TAKE_HOOK(ExecutorFinish);
-	execution->at_end.func = end_execution;
-	execution->at_end.arg = execution;
-	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
 	if (asked || drawn.nodes)
 		observed_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (system_clock_read() - start_ns);
@@ -241,6 +320,8 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	explain.context = CurrentMemoryContext;
 	explain_at_work = &explain;
+	set_unusual(&running_state.unusual, UNUSUAL_EXPLAIN, true);
+	TAKE_HOOK(ExecutorStart);
 	TAKE_HOOK(ExecutorEnd);
 
 	PG_TRY();
@@ -254,8 +335,12 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	PG_FINALLY();
 	{
 		explain_at_work = outer;
+		set_unusual(&running_state.unusual, UNUSUAL_EXPLAIN, outer != NULL);
 		if (outer == NULL)
+		{
+			GIVE_BACK_HOOK(ExecutorStart);
 			GIVE_BACK_HOOK(ExecutorEnd);
+		}
 	}
 	PG_END_TRY();
 }
@@ -279,14 +364,25 @@ is_explained(const QueryDesc *desc)
 		(dest == DestNone || dest == DestIntoRel);
 }
 
+/* Notes when EXPLAIN starts its plan, because the execution time begins here. */
+static void
+hooked_ExecutorStart(QueryDesc *desc, int flags)
+{
+	if (explain_at_work != NULL && is_explained(desc))
+		explain_at_work->start_ns = system_clock_read();
+	NEXT(ExecutorStart) (desc, flags);
+}
+
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
+#define EXECUTOR_RUN_ALL desc, ForwardScanDirection, 0
 #define EXECUTE_ONCE false		/* PostgreSQL 18 needs count = 0 for workers */
 #else
 #define EXECUTOR_RUN_PARAMETERS \
 	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
+#define EXECUTOR_RUN_ALL desc, ForwardScanDirection, 0, execute_once
 #define EXECUTE_ONCE execute_once
 #endif
 
@@ -307,7 +403,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 		if (execution == NULL || execution->stop_ns != 0)
 			return NULL;
 		if (execution->run.observation != NULL)
+		{
+			execution->run.observation->ran = false;
 			observe_begin_part(execution->run.observation);
+		}
 		return execution;
 	}
 	/* nothing is executed, so the next ExecutorRun() is still the first */
@@ -348,6 +447,13 @@ call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execut
 	PG_END_TRY();
 }
 
+/* AFTER triggers fire in ExecutorFinish(). */
+static inline bool
+may_fire_triggers(const QueryDesc *desc)
+{
+	return desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE;
+}
+
 static void
 run_next(EXECUTOR_RUN_PARAMETERS)
 {
@@ -357,17 +463,43 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 		return;
 	}
 	/* also watches ExecutorFinish(): AFTER triggers may execute statements */
-	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
+	if (unlikely(may_fire_triggers(desc)))
 		TAKE_HOOK(ExecutorFinish);
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
 }
 
+static CountedStart
+counted_now(void)
+{
+	return (CountedStart)
+	{
+		.counter = running_counter(), .ticks = execution_ticks->n
+	};
+}
+
+/*
+ * Moves the beginning of an execution by the time between its ExecutorRun() and its
+ * ExecutorFinish().  A portal in a transaction is finished only when the client goes on.
+ */
+static void
+leave_out_pause(CountedStart *start, const CountedStart *ended)
+{
+	CountedStart now = counted_now();
+
+	start->counter += now.counter - ended->counter;
+	start->ticks += now.ticks - ended->ticks;
+}
+
 /* Notes that a counted execution will be finished, which may fire AFTER triggers. */
 static pg_noinline void
-expect_finish(const QueryDesc *desc, const CountedStart *counted)
+expect_finish(const QueryDesc *desc, const CountedStart *counted, bool is_long)
 {
 	finishing.desc = desc;
 	finishing.start = *counted;
+	/* a statement that may fire triggers is finished at once */
+	if (!may_fire_triggers(desc))
+		finishing.ended = counted_now();
+	finishing.is_long = is_long;
 	TAKE_HOOK(ExecutorFinish);
 }
 
@@ -377,30 +509,86 @@ executor_hooks_forget(void)
 	finishing.desc = NULL;
 }
 
+static pg_noinline void
+change_own_depth(int by)
+{
+	own_depth += by;
+	set_unusual(&running_state.unusual, UNUSUAL_OWN, own_depth > 0);
+}
+
 /* Calls the next hook for a statement of clocktiming, whose functions may execute statements. */
 static pg_noinline void
 run_own(EXECUTOR_RUN_PARAMETERS)
 {
-	own_depth++;
+	change_own_depth(1);
 	PG_TRY();
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
-		own_depth--;
+		change_own_depth(-1);
 	}
 	PG_END_TRY();
 }
 
-/* Calls the next hook for an execution of which nothing but the duration may be measured. */
-static inline void
-run_counted(EXECUTOR_RUN_PARAMETERS, const CountedStart *counted)
+/* Ends the ExecutorRun() of a long execution.  Returns whether it was observed, but not drawn. */
+static pg_noinline bool
+end_long(RunningExecution *r, bool complete)
 {
-	run_next(EXECUTOR_RUN_ARGUMENTS);
-	if (counted->counter != 0 && count == 0 &&
-		unlikely(counted->ticks != *execution_ticks || desc->operation != CMD_SELECT))
-		expect_finish(desc, counted);
+	RunningExecution ended = *r;
+	QueryDesc  *desc = ended.desc;
+	TimedExecution *execution;
+
+	running_free(r);
+	if (ended.armed && ended.start.counter != 0)
+		join_execution(&ended, desc->planstate);
+	if (ended.entered >= 0 && running_left != NULL)
+		running_left(desc, ended.entered, false, complete);
+	execution = execution_of(desc);
+	if (execution == NULL)
+		return false;
+	execution->is_long = true;
+	if (execution->late)
+	{
+		if (execution->run.observation != NULL)
+			observed_after_run(desc, &execution->run);
+		execution->under_way = false;
+		execution->ended = counted_now();
+	}
+	return execution->late;
+}
+
+/*
+ * Calls the next hook for an execution that is neither timed nor published, unless it turns out to
+ * be long.
+ */
+static pg_attribute_always_inline void
+run_counted(EXECUTOR_RUN_PARAMETERS, CountedStart *counted)
+{
+	bool		counts = counted->counter != 0 && count == 0;
+	bool		watched = execution_watcher != NULL;
+	bool		passes = watched && execution_watcher->passes(desc);
+	RunningExecution *running = NULL;
+	bool		is_long;
+
+	if (!counts)
+	{
+		counted->counter = 0;
+		counted->ticks = execution_ticks->n;
+	}
+	if (counts || passes)
+		running = running_push(desc, counted);
+	if (unlikely(watched && (!passes || running == NULL)))
+		run_next(EXECUTOR_RUN_ARGUMENTS);
+	else
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+	is_long = running != NULL && running_pop(running);
+	if (unlikely(is_long) &&
+		end_long(running, count == 0 || desc->estate->es_processed < count))
+		return;
+	if (counts && unlikely(counted->ticks != execution_ticks->n || may_fire_triggers(desc)))
+		expect_finish(desc, counted, is_long);
 }
 
 /*
@@ -411,6 +599,7 @@ static pg_noinline void
 run_unusual(EXECUTOR_RUN_PARAMETERS, CountedStart *counted)
 {
 	TimedExecution *execution = NULL;
+	RunningExecution *running = NULL;
 	bool		is_short = false;
 	bool		own = false;
 	uint64		start_ns;
@@ -421,6 +610,7 @@ run_unusual(EXECUTOR_RUN_PARAMETERS, CountedStart *counted)
 
 		/* may be left over from an execution that failed before this hook */
 		plan_run_desc = NULL;
+		set_unusual(&running_state.unusual, UNUSUAL_PLAN_RUN, false);
 		if (observed)
 		{
 			NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
@@ -453,14 +643,27 @@ run_unusual(EXECUTOR_RUN_PARAMETERS, CountedStart *counted)
 		execution->under_way = true;
 		if (counted->counter != 0)
 			execution->drawn.complete = count == 0;
+		if (execution->drawn.weight > 0 && execution->drawn.complete)
+			running = running_push(desc, counted);
 	}
 	start_ns = is_short ? system_clock_read() : 0;
 	if (own)
 		run_own(EXECUTOR_RUN_ARGUMENTS);
 	else
 		run_next(EXECUTOR_RUN_ARGUMENTS);
+	if (running != NULL && running_pop(running))
+		(void) end_long(running, true);
 	if (is_short)
 		remember_statement(long_statements, desc, system_clock_read() - start_ns > LONG_NS);
+
+	/*
+	 * neither drawn nor executed by run_counted(): the sampler's ticks count
+	 * all the same
+	 */
+	if (counted->counter != 0 && count == 0 && !own &&
+		(execution == NULL || execution->drawn.weight == 0) &&
+		(counted->ticks != execution_ticks->n || may_fire_triggers(desc)))
+		expect_finish(desc, counted, false);
 	if (execution == NULL)
 		return;
 	if (execution->run.observation != NULL)
@@ -477,17 +680,107 @@ is_usual(const QueryDesc *desc, ScanDirection direction)
 				  explain_at_work == NULL && !IsParallelWorker());
 }
 
-static void
-hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+static pg_noinline void
+run_any(EXECUTOR_RUN_PARAMETERS)
 {
 	CountedStart counted = {0};
 
+	if (execution_sampler != NULL)
+		(void) running_ticks();
 	if (is_usual(desc, direction) &&
 		(execution_sampler == NULL ||
 		 (own_depth == 0 && likely(execution_sampler->passes(desc, &counted)))))
 		run_counted(EXECUTOR_RUN_ARGUMENTS, &counted);
 	else
 		run_unusual(EXECUTOR_RUN_ARGUMENTS, &counted);
+}
+
+/* Ends an execution of run_short() if the sampler has ticked, or triggers may fire. */
+static pg_noinline void
+end_unusual(RunningExecution *r)
+{
+	QueryDesc  *desc = r->desc;
+	CountedStart start = r->start;
+	bool		is_long = r->is_long;
+
+	if (is_long && end_long(r, true))
+		return;
+	if (start.counter != 0)
+		expect_finish(desc, &start, is_long);
+}
+
+/*
+ * The following functions do as little as possible for executions that are usual, and not expected
+ * to be long: the hook calls one of two functions, which push the execution on the stack, call the
+ * next hook, and pop it.  bench/instructions counts their instructions.  The functions are not
+ * inlined in the hook, so that each saves only the registers that it uses itself.
+ *
+ * "counter": reading at the start; 0 for an execution that is not counted.
+ */
+static pg_attribute_always_inline void
+run_short(EXECUTOR_RUN_PARAMETERS, uint64 counter)
+{
+	CountedStart start = {.counter = counter, .ticks = execution_ticks->n};
+	RunningExecution *r = running_state.end;
+
+	(void) direction;
+	(void) count;
+	running_push_at(r, desc, start);
+	next_ExecutorRun(EXECUTOR_RUN_ALL);
+	running_pop_at(r);
+	/* a long one has lasted for LONG_TICKS */
+	if (unlikely(r->start.ticks != execution_ticks->n || may_fire_triggers(r->desc)))
+		end_unusual(r);
+}
+
+static pg_noinline void
+run_uncounted(EXECUTOR_RUN_PARAMETERS)
+{
+	run_short(EXECUTOR_RUN_ARGUMENTS, 0);
+}
+
+static pg_noinline void
+run_skipped(EXECUTOR_RUN_PARAMETERS)
+{
+	if (likely(class_skips(desc)))
+		run_short(EXECUTOR_RUN_ARGUMENTS, running_counter());
+	else
+		run_any(EXECUTOR_RUN_ALL);
+}
+
+/* Returns whether an execution is usual as far as its QueryDesc and this process are concerned. */
+static pg_attribute_always_inline bool
+may_be_short(const QueryDesc *desc, ScanDirection direction, uint64 count)
+{
+	return running_state.unusual == 0 && ScanDirectionIsForward(direction) && count == 0 &&
+		desc->instrument_options == 0 && !desc->already_executed &&
+		running_is_ticking(execution_ticks->n) && running_state.end != RUNNING_LIMIT;
+}
+
+/* Returns whether the watcher need not be asked. */
+static pg_attribute_always_inline bool
+passes_unasked(const QueryDesc *desc)
+{
+	const PlannedStmt *statement = desc->plannedstmt;
+
+	return statement->planTree->total_cost < watched_cost && desc->operation == CMD_SELECT &&
+		!statement->hasModifyingCTE && !statement->parallelModeNeeded &&
+		(watched_statements == NULL || !was_long(*watched_statements, desc));
+}
+
+static void
+hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+{
+	bool		watched = execution_watcher != NULL;
+
+	if (unlikely(!may_be_short(desc, direction, count) || (watched && !passes_unasked(desc))))
+		run_any(EXECUTOR_RUN_ARGUMENTS);
+	else if (execution_sampler != NULL)
+		run_skipped(EXECUTOR_RUN_ARGUMENTS);
+	else if (likely(watched))
+		run_uncounted(EXECUTOR_RUN_ARGUMENTS);
+	else
+		run_any(EXECUTOR_RUN_ARGUMENTS);
 }
 
 /* Observes the end, and computes the times, which EXPLAIN and auto_explain print. */
@@ -497,11 +790,20 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
 	bool		counted = finishing.desc == desc;
 	CountedStart start = finishing.start;
+	bool		is_long = finishing.is_long;
+	TimedExecution *observed = execution != NULL && execution->run.observation != NULL &&
+		execution->drawn.weight == 0 && !execution->late ? execution : NULL;
 
 	if (counted)
+	{
 		finishing.desc = NULL;
+		if (!may_fire_triggers(desc))
+			leave_out_pause(&start, &finishing.ended);
+	}
 	if (execution != NULL)
 	{
+		if (execution->late && execution->ended.counter != 0)
+			leave_out_pause(&execution->drawn.start, &execution->ended);
 		if (execution->run.observation != NULL)
 			observe_begin_part(execution->run.observation);
 		execution->under_way = true;
@@ -512,9 +814,9 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		call_watched(desc, NoMovementScanDirection, 0, false, true);
 	if (counted)
 	{
-		if (start.ticks != *execution_ticks && execution_sampler != NULL)
-			execution_sampler->ticked(desc, &start);
-		if (dlist_is_empty(&executions) && execution_watcher == NULL)
+		if (start.ticks != execution_ticks->n && execution_sampler != NULL)
+			execution_sampler->ticked(desc, &start, is_long, observed);
+		if (dlist_is_empty(&executions) && execution_watcher == NULL && finishing.desc == NULL)
 			GIVE_BACK_HOOK(ExecutorFinish);
 	}
 	if (unlikely(IsParallelWorker()))
@@ -528,6 +830,8 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		observed_after_finish(desc, &execution->run);
 	if (execution->own_instr)
 		instr_forget_query(desc);
+	if ((execution->drawn.weight > 0 || execution->late) && execution_sampler != NULL)
+		execution_sampler->finished(execution);
 	if (execution->run.observation != NULL && execution->run.plan == NULL)
 	{
 		if (explain_at_work != NULL && explain_at_work->desc == desc)
@@ -536,11 +840,10 @@ hooked_ExecutorFinish(QueryDesc *desc)
 					 errdetail("Another extension replaces the functions that execute plan nodes.")));
 		return;
 	}
-	if (execution->drawn.weight > 0 && execution_sampler != NULL)
-		execution_sampler->finished(execution);
 	if (explain_at_work != NULL && explain_at_work->desc == desc)
 	{
 		explain_at_work->run = &execution->run;
+		explain_at_work->stop_ns = execution->stop_ns;
 		explain_option_finished();
 	}
 }
@@ -554,6 +857,7 @@ hooked_ExecutorEnd(QueryDesc *desc)
 		/* the run is freed with the query's memory; another plan may follow */
 		explain_at_work->desc = NULL;
 		explain_at_work->run = NULL;
+		explain_at_work->start_ns = 0;
 	}
 	NEXT(ExecutorEnd) (desc);
 }
@@ -563,6 +867,7 @@ executor_hooks_take(void)
 {
 	TAKE_HOOK(ProcessUtility);
 	TAKE_HOOK(ExecutorRun);
+	next_ExecutorRun = NEXT(ExecutorRun);
 }
 
 static void
@@ -579,21 +884,14 @@ assign_sampled_counting(bool newval, void *extra)
 	assign_sampled_timing(newval ? SAMPLED_ON : SAMPLED_OFF, extra);
 }
 
+/* Defines the settings and registers with the modules that announce executions. */
 void
 executor_hooks_init(void)
 {
-	DefineCustomEnumVariable("clocktiming.sampled_timing",
-							 gettext_noop("Estimates the times of plan nodes by sampling where timers are requested."),
-							 gettext_noop("With \"auto_explain\", the server times EXPLAIN statements itself, without sampling."),
-							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
-							 PGC_USERSET, 0, NULL, assign_sampled_timing, NULL);
-	DefineCustomBoolVariable("clocktiming.sampled_counting",
-							 "For tests: lets clocktiming count the rows of plan nodes where row counts are requested.",
-							 NULL,
-							 &sampled_counting, false,
-							 PGC_USERSET,
-							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, assign_sampled_counting, NULL);
+	setting_define_enum(SETTING_SAMPLED_TIMING, &sampled_timing, sampled_timing_values,
+						assign_sampled_timing);
+	setting_define_bool(SETTING_SAMPLED_COUNTING, &sampled_counting, NULL, assign_sampled_counting);
+	running_register(join_long);
 	explain_option_init(executor_hooks_take);
 	parallel_observation_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000

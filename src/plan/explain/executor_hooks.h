@@ -4,7 +4,7 @@
  * An execution is observed for one of three reasons: an EXPLAIN statement has the option
  * CLOCK_SAMPLING; or the QueryDesc requests timers (instrument_options),
  * which clocktiming.sampled_timing replaces by sampling; or the execution was drawn at random for
- * the statistics of plans.
+ * the statistics of plans, or has turned out to be long.
  */
 #ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
 #define CLOCKTIMING_EXECUTOR_HOOKS_H
@@ -12,14 +12,7 @@
 #include "lib/ilist.h"
 
 #include "plan/explain/observed_run.h"
-
-/* State at the beginning of an execution that is counted in the statistics of plans. */
-typedef struct CountedStart
-{
-	uint64		counter;		/* reading of a counter; 0: not counted */
-	uint32		ticks;			/* number of the sampler's ticks
-								 * (plan_sampler.h) */
-} CountedStart;
+#include "plan/explain/running_executions.h"
 
 /* Whether and how an execution is timed for the statistics of plans; set by draw() below. */
 typedef struct ExecutionDraw
@@ -46,7 +39,11 @@ typedef struct TimedExecution
 	ExecutionDraw drawn;
 	double		attach_ns;		/* time to set up the timing */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
+	bool		is_long;		/* RunningExecution.is_long */
+	bool		late;			/* not drawn, but long: began to be observed
+								 * while it ran */
 	bool		own_instr;		/* see instr_time_query() */
+	CountedStart ended;			/* if "late": end of its ExecutorRun() */
 	double		run_ns;			/* duration, as the server measures it */
 	uint64		stop_ns;		/* end, by system_clock_read(); 0: not ended */
 	dlist_node	link;
@@ -73,17 +70,23 @@ typedef struct ExecutionSampler
 	void		(*failed) (TimedExecution *execution);
 
 	/*
-	 * called after the ExecutorFinish() of an execution that was not drawn,
-	 * if the sampler has ticked during it
+	 * Returns whether to observe an execution that has turned out to be long,
+	 * from now on.  Then finished() is called.
 	 */
-	void		(*ticked) (const QueryDesc *desc, const CountedStart *start);
+	bool		(*joins) (const QueryDesc *desc);
+
+	/*
+	 * called after the ExecutorFinish() of an execution that was neither
+	 * drawn nor joined, if the sampler has ticked during it.  "observed": the
+	 * execution if it was observed for EXPLAIN or auto_explain; sets its
+	 * "late" if it is long, so that finished() is called
+	 */
+	void		(*ticked) (const QueryDesc *desc, const CountedStart *start, bool is_long,
+						   TimedExecution *observed);
 } ExecutionSampler;
 
-/* Number of the sampler's ticks; always 0 without a sampler. */
-extern const volatile uint32 *execution_ticks;
-
 /* NULL if no such module is active. */
-extern const ExecutionSampler *execution_sampler;
+extern const ExecutionSampler *execution_sampler __attribute__((visibility("hidden")));
 
 /* Called when a transaction or an aborted subtransaction ends: executions may have failed. */
 extern void executor_hooks_forget(void);

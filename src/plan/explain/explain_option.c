@@ -11,11 +11,11 @@
 #include "commands/defrem.h"
 #include "executor/instrument.h"
 #include "parser/parse_node.h"
-#include "utils/guc.h"
 
 #include "compat.h"
 #include "plan/explain/explain_option.h"
 #include "plan/sampler/plan_sampler.h"
+#include "server/settings.h"
 
 ExplainAtWork *explain_at_work = NULL;
 
@@ -52,6 +52,10 @@ option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 	SetExplainExtensionState(es, extension_id, option);
 }
 
+/*
+ * Checks the option after all options have been read, and notes the ExplainState of the statement.
+ * Switches the server's timing off, so that its timers do not slow down the execution.
+ */
 static void
 option_validate(ExplainState *es, List *options, ParseState *pstate)
 {
@@ -201,6 +205,7 @@ explain_option_finished(void)
 	es->wal = true;
 }
 
+/* Does what EXPLAIN does without this hook.  Before 17, the server does not export this code. */
 static void
 explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 				  const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -244,6 +249,10 @@ take_hooks(void)
 
 #endif
 
+/*
+ * Prints the summary, and before PostgreSQL 18 replaces the markers, when the plan has been
+ * printed.
+ */
 void
 explain_option_ends(void)
 {
@@ -256,6 +265,12 @@ explain_option_ends(void)
 			.observation = run->observation, .estimate = run->plan, .method = "sampling",
 			.with_times = show_margins, .plain_ms = NAN
 		};
+
+		/* 0: another extension has started the plan without the hook */
+		if (explain_at_work->start_ns != 0)
+			timed.start_ns = fmax((double) (int64) (explain_at_work->stop_ns -
+													explain_at_work->start_ns) -
+								  run->plan->run_ns, 0);
 
 		if (explain_at_work->markers.base != 0)
 		{
@@ -276,10 +291,6 @@ void
 explain_option_init(void (*need_hooks) (void))
 {
 	need_executor_hooks = need_hooks;
-	DefineCustomBoolVariable("clocktiming.show_margins",
-							 gettext_noop("Prints the margins of sampled times in the output of EXPLAIN."),
-							 NULL,
-							 &show_margins, false,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+	setting_define_bool(SETTING_SHOW_MARGINS, &show_margins, NULL, NULL);
 	take_hooks();
 }

@@ -14,6 +14,8 @@ typedef struct ExplainAtWork
 	QueryDesc  *desc;			/* plan being executed and printed, or NULL */
 	ObservedRun *run;			/* observation of "desc" after its end; or
 								 * NULL */
+	uint64		start_ns;		/* time at ExecutorStart() of the plan, */
+	uint64		stop_ns;		/* and after its ExecutorFinish() */
 	bool		option;			/* CLOCK_SAMPLING was given */
 	Markers		markers;		/* before 18: numbers that mark the nodes */
 	int			marked_from;	/* position in the output from which markers

@@ -25,6 +25,15 @@
 /* Minimum waits of a node that EXPLAIN prints, in percent of its self time. */
 #define MUCH_WAIT		5
 
+/*
+ * Minimum time that is printed if no node's time includes it, in percent of all times.  Time
+ * waiting for a CPU is printed from SOME_MISSING on, and time outside of the nodes from
+ * MUCH_MISSING on; or from SOME_MISSING on if the root's time is shorter than the run by
+ * MUCH_MISSING, so that the output states the whole reason.
+ */
+#define MUCH_MISSING	5
+#define SOME_MISSING	1
+
 /* Minimum wait in an event that is printed, in percent of the node's self time. */
 #define LEAST_WAIT		1
 
@@ -247,6 +256,7 @@ put_ms(ExplainState *es, const char *name, double ns)
 		ExplainPropertyFloat(name, "ms", MS(ns), 3, es);
 }
 
+/* Writes a node's times and margins: in text as one line, else as a property each. */
 static void
 put_times(ExplainState *es, const NodeEstimate *node)
 {
@@ -316,6 +326,13 @@ explain_put_node(ExplainState *es, const NodeEstimate *node, bool with_times)
 		ExplainPropertyText("Waits", waits, es);
 }
 
+/* Returns whether the container's CPU limit explains half of the time waiting for a CPU. */
+static bool
+is_throttled(const PlanEstimate *plan)
+{
+	return percent(plan->throttled_ns, plan->cpu_wait_ns) >= 50;
+}
+
 char *
 explain_run(const PlanEstimate *plan, const char *separator)
 {
@@ -323,11 +340,40 @@ explain_run(const PlanEstimate *plan, const char *separator)
 
 	initStringInfo(&text);
 	appendStringInfo(&text, "%.1f ms", MS(plan->run_ns));
-	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= MUCH_CPU_WAIT)
-		appendStringInfo(&text, ",%s%.1f ms waiting for a CPU%s", separator, MS(plan->cpu_wait_ns),
-						 percent(plan->throttled_ns, plan->cpu_wait_ns) >= 50 ?
-						 ": the container's limit" : "");
+	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= MUCH_MISSING)
+		appendStringInfo(&text, ",%swaited %.1f ms for a CPU%s%s%s", separator,
+						 MS(plan->cpu_wait_ns), is_throttled(plan) ? ":" : ",", separator,
+						 is_throttled(plan) ? "the container's limit" :
+						 "which other processes used");
 	return text.data;
+}
+
+/*
+ * Writes the times that are in no node's time: why the root's time is shorter than the execution
+ * time.
+ */
+static void
+put_missing(ExplainState *es, const TimedPlan *timed)
+{
+	const PlanEstimate *plan = timed->estimate;
+	double		run_ns = plan->run_ns + timed->start_ns;
+	double		outside_ns = plan->outside.times.self_ns + timed->start_ns;
+	double		missing_ns = run_ns - plan->nodes[0].times.total_ns;
+	double		least = percent(missing_ns, run_ns) >= MUCH_MISSING ? SOME_MISSING : MUCH_MISSING;
+
+	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= SOME_MISSING)
+		ExplainPropertyText("Waiting for a CPU",
+							psprintf("%.3f ms, in no node's time%s", MS(plan->cpu_wait_ns),
+									 is_throttled(plan) ? ": the container's limit" : ""), es);
+	if (percent(outside_ns, plan->share_ns + timed->start_ns) >= least)
+	{
+		const char *waits = percent(plan->outside.times.wait_ns, outside_ns) >= MUCH_WAIT ?
+			explain_wait_list(plan->outside.waits, plan->outside.nwaits, outside_ns) : NULL;
+
+		ExplainPropertyText("Outside of the nodes",
+							psprintf("%.3f ms%s%s", MS(outside_ns), waits == NULL ? "" : ", ",
+									 waits == NULL ? "" : waits), es);
+	}
 }
 
 /*
@@ -350,13 +396,14 @@ put_summary_text(ExplainState *es, const TimedPlan *timed)
 		appendStringInfo(&text, ", runs %d", timed->runs);
 	if (plan->sampler_cpu_ns > 0)
 		appendStringInfo(&text, ", %.3f ms of CPU time of the sampler", MS(plan->sampler_cpu_ns));
-	if (percent(plan->cpu_wait_ns, plan->share_ns + plan->cpu_wait_ns) >= 1)
-		appendStringInfo(&text, ", %.3f ms waiting for a CPU", MS(plan->cpu_wait_ns));
 	ExplainPropertyText("Time", text.data, es);
-	if (percent(plan->outside.times.self_ns, plan->share_ns) >= MUCH_OUTSIDE)
-		ExplainPropertyFloat("Outside of the nodes", "ms", MS(plan->outside.times.self_ns), 3, es);
+	put_missing(es, timed);
 }
 
+/*
+ * Writes what holds for the whole plan: the method, the number of samples, the cost of the sampler,
+ * and the times that belong to no node.
+ */
 void
 explain_put_summary(ExplainState *es, const TimedPlan *timed)
 {
@@ -377,7 +424,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 			ExplainPropertyBool("By Timer", plan->by_timeouts, es);
 			put_ms(es, "Sampler CPU Time", plan->sampler_cpu_ns);
 		}
-		put_ms(es, "Time Outside of Nodes", plan->outside.times.self_ns);
+		put_ms(es, "Time Outside of Nodes", plan->outside.times.self_ns + timed->start_ns);
 		put_ms(es, "CPU Wait Time", plan->cpu_wait_ns);
 	}
 	if (!isnan(timed->plain_ms))
@@ -487,6 +534,10 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 	return result.data;
 }
 
+/*
+ * Prints the plan by the server's own functions, with the estimated times in its Instrumentation,
+ * and then replaces the markers by lines of clocktiming.
+ */
 char *
 explain_output(const TimedPlan *timed, ExplainFormat format)
 {

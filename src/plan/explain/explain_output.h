@@ -5,13 +5,6 @@
 #include "compat.h"
 #include "plan/explain/observation.h"
 
-/*
- * Minimum time waiting for a CPU, and outside of the nodes, that is printed, in percent of the
- * run.
- */
-#define MUCH_CPU_WAIT	10
-#define MUCH_OUTSIDE	5
-
 typedef struct PlanNodeInfo
 {
 	int			depth;			/* 0: the root */
@@ -37,6 +30,8 @@ typedef struct TimedPlan
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
 	double		plain_ms;		/* duration of a plain run; NaN: unknown */
+	double		start_ns;		/* part of the execution time before and
+								 * between the parts of the run */
 } TimedPlan;
 
 /* Returns the output of EXPLAIN ANALYZE with the lines of clocktiming. */
@@ -70,8 +65,8 @@ extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *tim
 extern char *explain_note(const NodeEstimate *node);
 
 /*
- * Returns the duration of the run as text.  If the query waited long for a CPU, appends the time,
- * after the separator.
+ * Returns the duration of the run as text.  If the query waited for a CPU for 5 % of its time or
+ * more, appends this time and the reason, each after the separator.
  */
 extern char *explain_run(const PlanEstimate *plan, const char *separator);
 

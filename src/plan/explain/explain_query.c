@@ -1,3 +1,15 @@
+/*
+ * Executes a query for clock_explain, as often as its method requires.
+ *
+ * With the method "sampling", an execution is observed as it is, so its times need no correction.
+ * With "full", the server times each call, and the cost of timing is known from plain executions
+ * and subtracted (full_estimate.c).  There are two plain executions, because the load of the
+ * machine changes.  If their durations differ much, the longer one was disturbed, or its caches
+ * were cold.
+ *
+ * Results must be read before ExecutorEnd(), which frees the plan's state, so the caller passes a
+ * function for that.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -10,7 +22,12 @@
 #include "plan/explain/full_estimate.h"
 #include "server/progress.h"
 
-/* Ratio of the durations of two plain runs above which the longer run is ignored. */
+/*
+ * Ratio of the durations of two plain runs above which the longer run is ignored; below, the
+ * duration is their mean.  So a run with cold caches makes the mean at most an eighth too long;
+ * with 1.5, it would be a quarter.  With 1.125, the shorter one would be used more often, which is
+ * below the mean of undisturbed runs.
+ */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -100,6 +117,7 @@ full_finished(QueryDesc *desc, void *arg, double run_ms)
 	explained->finished(desc, explained->arg);
 }
 
+/* Executes the query four times: sampled, twice plain, and with the server's timers. */
 static void
 explain_full(ExplainedQuery *explained)
 {
@@ -124,6 +142,7 @@ explain_full(ExplainedQuery *explained)
 	(void) plan_run(explained->query, &observer);
 }
 
+/* Executes the query by the method, several times for a series of runs. */
 void
 explain_query(ExplainedQuery *explained)
 {

@@ -1,3 +1,20 @@
+/*
+ * The method "full": subtracts the cost of timing from the server's times of nodes.
+ *
+ * The cost of timing is the execution's duration minus that of a plain execution, divided equally
+ * among all calls of nodes.  The server reads its clock before and after a call.  Half of a call's
+ * cost is therefore part of the call's own time, and all of it is part of the times of the nodes
+ * above.  So a node's time without the cost is its measured time minus the cost of half of its own
+ * calls and of all calls below.
+ *
+ * Calls of different nodes do not cost exactly the same, and the two executions differ.  So the
+ * results are corrected until they are possible: no node takes less time than those below it, and
+ * none more than the plain execution.  If the timed execution was not longer than the plain one,
+ * the machine was faster during it, and times are scaled to the plain one.
+ *
+ * A subplan is called by several nodes, and the server does not record by which.  A sampled
+ * execution of the same plan tells the proportions.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -29,6 +46,11 @@ part_within(const Observation *o, const PlanEstimate *sampled, int below, int ab
 	return o->nodes[below].parent == above ? 1 : 0;
 }
 
+/*
+ * Computes each node's calls with those below it, subtracts their cost, corrects the times from the
+ * leaves to the root, and computes self times from the totals.  A plan with subplans is no tree, so
+ * the correction is repeated until nothing changes, at most once for each node.
+ */
 PlanEstimate *
 full_estimate(const Observation *o, const PlanEstimate *sampled, double run_ns, double plain_ns)
 {

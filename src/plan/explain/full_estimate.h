@@ -6,10 +6,8 @@
 
 /*
  * Returns the times of nodes after an execution with the server's timers, in CurrentMemoryContext.
- * The cost of timing is the execution's duration minus that of a plain execution, divided equally
- * among all calls.  Half of a call's cost is part of its measured time.  If the execution was not
- * longer than the plain one, the machine was faster during it, and times are scaled to the plain
- * one.  Margins and parts of times are NaN.
+ * run_ns is its duration, plain_ns that of an execution without instrumentation.  Margins and parts
+ * of times are NaN.
  *
  * "sampled" is the result of another execution, which tells how the calls of subplans are divided
  * among the nodes that call them.

@@ -7,6 +7,7 @@
 
 #include "executor/execdesc.h"
 
+/* Number of entries of a session.  They need 8 kB. */
 #define LONG_STATEMENTS	1024
 
 /* Keys of statements, indexed by a hash of the key; 0: none. */

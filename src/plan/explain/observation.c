@@ -20,7 +20,11 @@
 /* Levels of nested executions to which times are added. */
 #define MOST_LEVELS		100
 
-/* Number of samples that show how a time is divided among the nodes. */
+/*
+ * Number of samples that show how a time without samples is divided among the nodes, if it is
+ * longer than the time with samples.  With fewer, it belongs to the root or to the time outside.
+ * With 10, the proportions would be less certain; with 40, more such times would be the root's.
+ */
 #define MANY_SAMPLES	20
 
 static dlist_head observations = DLIST_STATIC_INIT(observations);
@@ -145,6 +149,10 @@ collect_samples(Observation *o, int place, SampleSums *base, double factor)
 	return samples;
 }
 
+/*
+ * Adds the waits that the sampler has seen since the last call to their nodes, and to the nodes of
+ * outer executions that have called the function in which they occurred.
+ */
 static void
 collect_waits(Observation *o)
 {
@@ -351,6 +359,10 @@ observed_samples(const Observation *o, int place)
 	return samples;
 }
 
+/*
+ * Visits the waits that were collected, then the increase of the sampler's waits since.  Waits of
+ * an execution that this one has called belong to the node that called it.
+ */
 void
 observed_waits(const Observation *o, void (*add) (void *arg, const ObservedWait *wait), void *arg)
 {
@@ -406,6 +418,11 @@ observed_place(const Observation *o, const PlanState *node)
 	return -1;
 }
 
+/*
+ * Lists the nodes, gives them the numbers above those of all other observations, and installs their
+ * stubs.  Registers end_observation() before the first stub is installed, because an error may
+ * occur at any time afterwards.
+ */
 Observation *
 observe_attach(QueryDesc *desc, const ObserveOptions *options)
 {
@@ -432,9 +449,9 @@ observe_attach(QueryDesc *desc, const ObserveOptions *options)
 	 * es_instrument; they too have stubs, so the server must not time the
 	 * nodes.
 	 */
-	if (has_workers && (desc->estate->es_instrument != 0 || !options->no_workers))
-		desc->estate->es_instrument =
-			(desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
+	if (has_workers && (instr_options(desc->estate) != 0 || !options->no_workers))
+		instr_set_options(desc->estate,
+						  (instr_options(desc->estate) & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS);
 	for (int i = 0; i < o->nnodes; i++)
 		observe_install(o, i);
 	if (observed != NULL && plan_sampler_has_sampled())
@@ -452,14 +469,91 @@ observe_begin_part(Observation *o)
 	if (o->has_epoch)
 	{
 		begin_epoch(o);
+		o->part_delay_ns = o->options.asked || o->options.late ? cpu_delay_ns() : -1;
 		plan_sampler_resume(o->first, &o->part_ns, &o->part_cpu_ns);
 	}
 	else
 	{
+		o->part_delay_ns = -1;
 		o->part_cpu_ns = (uint64) cpu_time_ns();
 		o->part_ns = system_clock_read();
 		*current_number = o->first;
 	}
+}
+
+void
+observe_called(Observation *o, const PlanState *called)
+{
+	int			place = observed_place(o, called);
+
+	if (place >= 0)
+		*current_number = o->nodes[place].kind == NODE_SAMPLED &&
+			!o->nodes[place].probed.is_called ?
+			o->nodes[place].probed.number : o->nodes[place].probed.above;
+}
+
+/*
+ * Returns the node that has worked, if none was called before the call of this one: the node
+ * itself, in its previous call, if it has no nodes below or works without calling them, as a Sort
+ * does; else the one below.  NULL if there are several, so that the time remains unknown.
+ */
+static const PlanState *
+uncalled_node(const PlanState *node)
+{
+	while (node != NULL)
+	{
+		const PlanState *below = outerPlanState(node);
+
+		if (IsA(node, SortState) || IsA(node, IncrementalSortState) ||
+			IsA(node, WindowAggState) || IsA(node, ModifyTableState) ||
+			(IsA(node, AggState) && ((const AggState *) node)->aggstrategy != AGG_PLAIN))
+			return node;
+		if (IsA(node, SubqueryScanState))
+			below = ((const SubqueryScanState *) node)->subplan;
+		else if (innerPlanState(node) != NULL || IsA(node, AppendState) ||
+				 IsA(node, MergeAppendState) || IsA(node, CustomScanState))
+			return NULL;
+		if (below == NULL)
+			return node;
+		node = below;
+	}
+	return NULL;
+}
+
+/*
+ * Returns whether the node above may itself have worked or waited for long since it called this
+ * one the last time: to lock, insert, update or delete a row, with its triggers.
+ */
+static bool
+is_below_writer(const Observation *o, const PlanState *called)
+{
+	int			place = observed_place(o, called);
+	int			parent = place < 0 ? -1 : o->nodes[place].parent;
+	const PlanState *above = parent < 0 ? NULL : o->nodes[parent].probed.node;
+
+	return above != NULL && (IsA(above, ModifyTableState) || IsA(above, LockRowsState));
+}
+
+void
+observe_uncalled(Observation *o, const PlanState *called, double ns, double cpu_ns, uint32 event)
+{
+	const PlanState *node = is_below_writer(o, called) ? NULL : uncalled_node(called);
+	int			place = node == NULL ? -1 : observed_place(o, node);
+	double		off_ns = Max(ns - cpu_ns, 0);
+	SampleSums	sums = {.samples = 1};
+
+	while (place >= 0 && o->nodes[place].kind != NODE_SAMPLED)
+		place = o->nodes[place].parent;
+	if (place < 0 || !(ns > 0))
+		return;
+	sums.wait_ns = event != 0 ? off_ns : 0;
+	sums.cpu_wait_ns = event != 0 ? 0 : off_ns;
+	sums.cpu_ns = ns - off_ns;
+	sample_sums_add(&o->nodes[place].samples, &sums, 1);
+	if (event != 0)
+		add_wait(o, place, event, off_ns);
+	o->run.run_ns += ns;
+	o->run.cpu_ns += Min(cpu_ns, ns);
 }
 
 /*
@@ -471,8 +565,8 @@ add_unseen(Observation *o, double ns)
 {
 	SampleSums	unseen = {.cpu_ns = ns, .variance = ns * ns / 4};
 
-	sample_sums_add(o->ran || !o->nodes[0].probed.begun ? &o->outside : &o->nodes[0].samples,
-					&unseen, 1);
+	sample_sums_add(o->ran || !(o->nodes[0].probed.begun || o->options.late) ? &o->outside :
+					&o->nodes[0].samples, &unseen, 1);
 }
 
 /*
@@ -519,7 +613,11 @@ observe_end_part(Observation *o)
 	}
 	part_ns = (double) (int64) (ns - o->part_ns);
 	o->run.run_ns += part_ns;
+	if (o->ran)
+		o->run.finish_ns += part_ns;
 	o->run.cpu_ns += (double) (int64) (cpu_ns - o->part_cpu_ns);
+	if (o->part_delay_ns >= 0)
+		o->run.delay_ns += Max(cpu_delay_ns() - o->part_delay_ns, 0);
 	o->under_way = false;
 	if (!o->has_epoch)
 	{

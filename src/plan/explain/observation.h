@@ -62,7 +62,8 @@ typedef struct Observation
 								 * the numbers of the nodes follow */
 	uint32		above;			/* number at work before the execution */
 	bool		has_epoch;		/* the sampler's sums began with this part */
-	bool		ran;			/* ExecutorRun() has ended */
+	bool		ran;			/* ExecutorRun() has ended, */
+	double		ran_samples;	/* with this number of samples */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
 	SampleSums	outside_base;	/* like base and samples of a node */
 	SampleSums	outside;
@@ -72,6 +73,7 @@ typedef struct Observation
 
 	uint64		part_ns;		/* time and CPU time when the part began */
 	uint64		part_cpu_ns;
+	double		part_delay_ns;	/* cpu_delay_ns() then; -1: unknown */
 	ProcessRun	run;			/* sums of the parts so far */
 	double		mean_square;	/* mean squared time of a sample, in ns^2 */
 
@@ -102,6 +104,19 @@ extern void observe_install(Observation *observation, int place);
 /* Begin and end a part of the execution: an ExecutorRun() or ExecutorFinish(). */
 extern void observe_begin_part(Observation *observation);
 extern void observe_end_part(Observation *observation);
+
+/*
+ * Called after observe_begin_part() of an observation that begins late, with the node whose call is
+ * about to begin.
+ */
+extern void observe_called(Observation *observation, const PlanState *called);
+
+/*
+ * Adds the time in ns and the CPU time since nodes were waited for, during which none was called,
+ * and the wait event at its beginning.  "called": as above.
+ */
+extern void observe_uncalled(Observation *observation, const PlanState *called, double ns,
+							 double cpu_ns, uint32 event);
 
 /* Adds the sampler's sums, multiplied by a factor, to those of the observation. */
 extern void observe_collect(Observation *observation, double factor);

@@ -56,6 +56,11 @@ node_kind(const Observation *o, const PlanState *node)
 	return node->async_capable ? NODE_HIDDEN : NODE_SAMPLED;
 }
 
+/*
+ * Adds a node and those below it to the observation, in the order of the server's walk of the plan.
+ * Without an observation, only counts them, so that the array can be allocated at once: nodes refer
+ * to each other by pointers.
+ */
 static bool
 collect_node(PlanState *node, void *context)
 {
@@ -129,6 +134,7 @@ instrument(Observation *o, ObservedNode *n)
 		instr_set_timer(node->instrument, !o->options.late);
 }
 
+/* Prepares a node's Instrumentation, and installs its stub if the node is sampled. */
 void
 observe_install(Observation *o, int place)
 {

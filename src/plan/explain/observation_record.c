@@ -1,3 +1,9 @@
+/*
+ * Converts the sums of an observation to the input of plan_estimate().
+ *
+ * The server has added the workers' counts to the leader's counts.  The estimates need the counts
+ * of each process, so the workers' counts are subtracted from the leader's again.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -25,17 +31,28 @@ add_positive(SampleSums *sum, const SampleSums *samples)
 	sample_sums_add(sum, &positive, 1);
 }
 
-void
-record_run(const Observation *o, ProcessRun *run)
+double
+record_samples(const Observation *o)
 {
 	double		samples = o->outside.samples;
 
 	for (int i = 0; i < o->nnodes; i++)
 		samples += o->nodes[i].samples.samples;
+	return samples;
+}
+
+void
+record_run(const Observation *o, ProcessRun *run)
+{
+	double		samples = record_samples(o);
+
 	/* fmin() ignores NAN */
 	run->run_ns += fmin(o->run.run_ns, instr_query_ns(o->desc));
 	run->cpu_ns += o->run.cpu_ns;
+	run->delay_ns += o->run.delay_ns;
 	run->samples += samples;
+	run->finish_ns += o->run.finish_ns;
+	run->finish_samples += o->ran ? samples - o->ran_samples : 0;
 	run->squares += samples * o->mean_square;
 	run->unseen_squares += o->run.unseen_squares;
 	run->pending = o->run.pending;
@@ -59,6 +76,10 @@ add_caller(NodeRecord *record, int place, const ProbeCaller *caller)
 	to->first_ns += probe_caller_first_ns(caller);
 }
 
+/*
+ * Adds the samples, loops and first calls of a node in this process.  A caller is recorded by its
+ * place in the leader, so that the records of all processes can be added.
+ */
 void
 record_node(const Observation *o, int place, const int *places, NodeRecord *record)
 {
@@ -66,6 +87,10 @@ record_node(const Observation *o, int place, const int *places, NodeRecord *reco
 	ServerCounts counts = instr_end(n->probed.instr);
 	double		loops = counts.loops;
 	double		whole_ns = counts.total_ns;
+
+	/* its first call may have begun before the observation did */
+	if (o->options.late)
+		loops = Max(loops, 1);
 
 	/* the server has added the workers' counts to the leader's */
 	for (int i = 0; i < instr_nworkers(n->probed.node); i++)

@@ -12,6 +12,9 @@ extern void record_run(const Observation *observation, ProcessRun *run);
 extern void record_node(const Observation *observation, int place, const int *places,
 						NodeRecord *record);
 
+/* Returns the number of samples that were collected. */
+extern double record_samples(const Observation *observation);
+
 /* Sets rows, loops and calls from the server's counts. */
 extern void record_counts(const ObservedNode *node, NodeEstimate *estimate);
 

@@ -1,3 +1,12 @@
+/*
+ * An execution that is observed from its start to its end.
+ *
+ * The functions observed_before_run() to observed_after_finish() are the steps of an observation.
+ * plan_run() calls them for queries of clock_explain, and the executor hooks call them for all
+ * other executions.  After ExecutorFinish(), the results of all processes are collected and
+ * estimated, and written into the server's Instrumentation.  So EXPLAIN, auto_explain and other
+ * extensions print these times as if the server had measured them.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -87,6 +96,10 @@ forget_times(NodeEstimate *node)
 	node->share_percent = node->share_margin_percent = NAN;
 }
 
+/*
+ * Collects the records of the leader and of its workers, estimates all times, and adds the wait
+ * events.  Waits are scaled to the times of their nodes, because the table of waits may lack some.
+ */
 PlanEstimate *
 observe_estimate(Observation *o)
 {
@@ -194,7 +207,7 @@ time_triggers(const Observation *o)
 		if (!IsA(state, ModifyTableState))
 			continue;
 		if (o->nworkers == 0)
-			state->ps.state->es_instrument |= INSTRUMENT_TIMER;
+			instr_set_options(state->ps.state, instr_options(state->ps.state) | INSTRUMENT_TIMER);
 		for (int k = 0; k < state->mt_nrels; k++)
 			time_triggers_of(&state->resultRelInfo[k]);
 		if (state->rootResultRelInfo != state->resultRelInfo)
@@ -227,6 +240,7 @@ observed_after_run(QueryDesc *desc, void *arg)
 		return;
 	observe_end_part(run->observation);
 	run->observation->ran = true;
+	run->observation->ran_samples = record_samples(run->observation);
 	parallel_observation_told(run->observation);
 }
 
@@ -240,6 +254,10 @@ observed_before_finish(QueryDesc *desc, void *arg)
 		observe_begin_part(run->observation);
 }
 
+/*
+ * Estimates the times while the plan's nodes exist.  Allocates the result in the caller's context
+ * or, for an execution that nobody asked for, in the query's.
+ */
 void
 observed_after_finish(QueryDesc *desc, void *arg)
 {
@@ -251,7 +269,7 @@ observed_after_finish(QueryDesc *desc, void *arg)
 		return;
 	observe_end_part(o);
 	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
-	if (o->nodes[0].kind != NODE_SAMPLED || o->nodes[0].probed.begun)
+	if (o->nodes[0].kind != NODE_SAMPLED || o->nodes[0].probed.begun || o->options.late)
 	{
 		run->plan = observe_estimate(o);
 		/* for auto_explain, which prints the plan in ExecutorEnd() */

@@ -4,9 +4,7 @@
 
 #include "plan/explain/observation.h"
 
-/*
- * Returns the estimates of all nodes, in CurrentMemoryContext, after ExecutorFinish().
- */
+/* Returns the estimates of all nodes, in CurrentMemoryContext, after ExecutorFinish(). */
 extern PlanEstimate *observe_estimate(Observation *observation);
 
 /* Writes the estimates into the server's Instrumentation, so that EXPLAIN prints them. */

@@ -1,19 +1,37 @@
+/*
+ * Observes parallel workers.
+ *
+ * An extension cannot pass anything from the leader to its workers but settings, which the server
+ * copies to them.  So the leader creates a segment of shared memory, and puts the segment's handle
+ * into the setting clocktiming.worker_observation.  A worker attaches to the segment at its first
+ * ExecutorRun().  It occupies one of the areas, installs stubs in its own copy of the plan, and is
+ * sampled there.  At its ExecutorFinish(), it adds its results to the area.  The leader reads the
+ * areas after its own ExecutorFinish(), when all workers have ended.
+ *
+ * A Gather that is rescanned starts new workers, which continue with the areas of earlier ones.  So
+ * an area is the sum of all workers that have used it.  Several Gather nodes may also have more
+ * workers than there are areas; those without an area are not observed.
+ */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
-#include "utils/guc.h"
 
 #include "compat.h"
 #include "plan/explain/observation_record.h"
 #include "plan/explain/parallel_observation.h"
 #include "plan/sampler/plan_sampler.h"
+#include "server/settings.h"
 #include "server/subtransaction.h"
 
 #define SHARED_MAGIC	0x636c6b74
 
-/* Numbers of a worker for executions within functions, in addition to those of its plan. */
+/*
+ * Numbers of a worker for executions within functions, in addition to those of its plan.  An
+ * execution whose nodes have no numbers is not observed, so its time belongs to the calling node
+ * alone.  Each number needs 64 bytes for each worker.
+ */
 #define NESTED_NUMBERS	256
 
 /*
@@ -126,6 +144,10 @@ create_segment(void *arg)
 		dsm_pin_mapping(o->segment);
 }
 
+/*
+ * Creates the segment in a subtransaction, so that the query is executed, without observed workers,
+ * if there is no memory.  The setting is local to a GUC nest level, which also ends after an error.
+ */
 void
 parallel_observation_share(Observation *o)
 {
@@ -364,12 +386,6 @@ void
 parallel_observation_init(void (*need_hooks) (void))
 {
 	need_executor_hooks = need_hooks;
-	DefineCustomStringVariable("clocktiming.worker_observation",
-							   "Tells parallel workers that their plan nodes are observed.",
-							   "Set by clocktiming itself while a query is executed.",
-							   &worker_observation, "",
-							   PGC_SUSET,
-							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
-							   GUC_DISALLOW_IN_FILE,
-							   NULL, assign_worker_observation, NULL);
+	setting_define_string(SETTING_WORKER_OBSERVATION, &worker_observation,
+						  assign_worker_observation);
 }

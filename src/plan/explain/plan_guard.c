@@ -1,6 +1,16 @@
+/*
+ * Executes a query that is measured, without lasting effects.
+ *
+ * A measured query is executed several times, so its writes must not remain.  By default, it may
+ * not write at all: the transaction is read-only meanwhile, and what this does not prevent, such as
+ * writes of temporary tables and large objects, is found by the transaction ID that it assigns.  If
+ * the caller has allowed writes, they are rolled back with a subtransaction.  Session-level
+ * advisory locks survive a rollback, so the functions for them are rejected.
+ */
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
@@ -33,15 +43,36 @@ error_in_text(void *text)
 	}
 }
 
-static void
-query_error_callback(void *text)
+/* The text of the query, for error messages. */
+typedef struct QueryText
 {
+	char	   *text;
+	bool		is_guarded;		/* only the guard makes the transaction
+								 * read-only */
+	bool		is_standby;
+} QueryText;
+
+/* Whether refuse_session_locks() raises the current error, which has a hint of its own. */
+static bool session_lock_refused = false;
+
+static void
+query_error_callback(void *arg)
+{
+	const QueryText *query = arg;
+
 	if (geterrposition() > 0)
-		error_in_text(text);
+		error_in_text(query->text);
 	else
-		errcontext("query being measured: \"%s\"", (const char *) text);
+		errcontext("query being measured: \"%s\"", query->text);
 	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
 		errhint("Give the parameters' values, for example params => '{42,abc}'.");
+	if (geterrcode() == ERRCODE_READ_ONLY_SQL_TRANSACTION && !session_lock_refused)
+	{
+		if (query->is_standby)
+			errhint("This server is a standby. Execute the statement on the primary server.");
+		else if (query->is_guarded)
+			errhint(ALLOW_WRITES_HINT);
+	}
 }
 
 static object_access_hook_type previous_object_access = NULL;
@@ -59,8 +90,9 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 
 	if (previous_object_access != NULL)
 		previous_object_access(access, class_id, object_id, sub_id, arg);
-	if (access == OAT_FUNCTION_EXECUTE && class_id == ProcedureRelationId &&
-		object_id >= F_PG_ADVISORY_LOCK_INT8 && object_id <= F_PG_ADVISORY_UNLOCK_ALL)
+	session_lock_refused = access == OAT_FUNCTION_EXECUTE && class_id == ProcedureRelationId &&
+		object_id >= F_PG_ADVISORY_LOCK_INT8 && object_id <= F_PG_ADVISORY_UNLOCK_ALL;
+	if (session_lock_refused)
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("cannot execute %s in a query that is measured",
@@ -136,16 +168,27 @@ guard_writes(void *arg)
 				 errdetail("A function in the query has written data or requested a transaction ID.")));
 }
 
+/*
+ * Calls work() with the guard against writes, in a subtransaction that is rolled back if "undone".
+ * The error context adds hints to errors of the query.
+ */
 void
 guarded_work(const char *text, bool may_write, bool undone, Oid role,
 			 void (*work) (void *arg), void *arg)
 {
 	QueryWork	query_work = {may_write, role, work, arg};
+	QueryText	query = {
+		.text = unconstify(char *, text),
+		.is_guarded = !may_write && !XactReadOnly,
+		.is_standby = RecoveryInProgress()
+	};
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = query_error_callback,
-		.arg = unconstify(char *, text)
+		.arg = &query
 	};
+
+	session_lock_refused = false;
 
 	CHECK_FOR_INTERRUPTS();
 	error_context_stack = &callback;

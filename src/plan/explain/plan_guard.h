@@ -2,6 +2,10 @@
 #ifndef CLOCKTIMING_PLAN_GUARD_H
 #define CLOCKTIMING_PLAN_GUARD_H
 
+/* The hint of errors about writes. */
+#define ALLOW_WRITES_HINT \
+	"allow_writes => true executes the statement and rolls each execution back. Changes of sequences and effects outside of the database are not rolled back."
+
 /*
  * Calls work(arg) as this role, and rolls its effects back if "undone".  Raises an error if work()
  * writes although may_write is false.  "text" is the query's text, to which positions in error

@@ -1,3 +1,17 @@
+/*
+ * Executes a query repeatedly, in order to measure small differences between levels of
+ * instrumentation (modes).
+ *
+ * A difference of some percent is smaller than the changes of the machine's speed from second to
+ * second.  So the modes take turns, in an order that changes, and differences are formed within
+ * rounds.  Disturbances only slow executions down.  So the time of a mode is the mean of its
+ * fastest executions (FASTEST_SHARE); the median of all rounds is the typical difference.
+ *
+ * Two errors do not average out.  The addresses of memory may make all executions of a mode slower
+ * than those of another one, so each execution uses other addresses (call_at_random_place()).  And
+ * malloc() may return memory to the kernel after each execution, which then causes page faults in
+ * the next one, so a block at the end of the heap is kept (warm_up()).
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -29,7 +43,7 @@
 #define MIN_SHARE		0.5
 #define CALM_ROUNDS		20		/* rounds that must fit into the duration;
 								 * blocks are shortened accordingly */
-#define MAX_RUNS		100000	/* largest number of executions of a mode */
+#define MOST_EXECUTIONS	100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
 /* A mode's time is the mean of its fastest executions: of this share, but at least FASTEST_MIN. */
@@ -130,7 +144,7 @@ execute_once(void *arg)
 	if (execution->node_calls != NULL || execution->heap_keeper != NULL)
 		observer.after_finish = execution_finished;
 	if (execution->by_statement)
-		guarded_work(query->text, query->writes, true, query->role, send_statement, execution);
+		guarded_work(query->text, query->may_write, true, query->role, send_statement, execution);
 	else
 		execution->ms = plan_run(query, &observer);
 }
@@ -336,6 +350,11 @@ warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
 							   duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
 }
 
+/*
+ * Executes rounds until the duration is used up or the result is precise enough.  Does not begin a
+ * round that would not end in time, judged by the one before.  Results of an incomplete round are
+ * discarded, except for the first one, so that each mode has equally many.
+ */
 PlanRounds *
 plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, double duration_s,
 			bool by_statement, const char *label)
@@ -354,7 +373,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 
 	rounds->modes = modes;
 	rounds->nmodes = nmodes;
-	rounds->block = Min(block, MAX_RUNS / CALM_ROUNDS);
+	rounds->block = Min(block, MOST_EXECUTIONS / CALM_ROUNDS);
 	while ((run_modes[modes[rounds->target]].instrument_options & INSTRUMENT_TIMER) == 0)
 		rounds->target++;
 	rounds->ms = palloc(sizeof(double *) * nmodes);
@@ -384,7 +403,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 			break;
 		elapsed_s = progress_elapsed_s(&progress);
 		round_s = elapsed_s - before_s;
-		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
+		if (elapsed_s >= duration_s || rounds->runs[0] >= MOST_EXECUTIONS)
 			break;
 
 		/* not after each round, because the check takes time */

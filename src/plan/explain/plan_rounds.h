@@ -53,8 +53,7 @@ typedef struct PlanRounds
 /*
  * Executes the query in turn in each mode, "block" times in succession, and discards its output.
  * Stops when the duration is used up, or when the timing overhead is known to 2 %.  The timing
- * overhead is that of the first mode with timers over the mode before it. doc/clocks.md describes
- * the method.
+ * overhead is that of the first mode with timers over the mode before it.
  *
  * Blocks are shorter if the duration does not suffice for twenty rounds.  No execution begins after
  * the end of the duration, so the first round may be incomplete and lack modes.  With by_statement,

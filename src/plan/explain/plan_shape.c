@@ -84,6 +84,10 @@ plan_shape_of(const Plan *plan)
 	return &unknown_shape;
 }
 
+/*
+ * Returns the type's entry of the table, apart from exceptions: node types whose reading depends on
+ * their strategy, and the inner side of a join that needs only the first match.
+ */
 InputReading
 plan_input_reading(const PlanState *node, const PlanState *input)
 {

@@ -1,3 +1,13 @@
+/*
+ * Parses, checks and plans the text of a statement.
+ *
+ * The statement is planned as the server would plan it: with the same parameter types as by
+ * PREPARE, with the plan that EXECUTE would use, or as the owner of a materialized view.  It is
+ * executed repeatedly, so it must have no effect that a rollback does not undo; utility statements
+ * other than those that only execute a query are rejected.  The planner may execute functions, for
+ * example to simplify constants, so planning is guarded in the same way as an execution
+ * (plan_guard.c).
+ */
 #include "postgres.h"
 
 #include "access/table.h"
@@ -29,9 +39,6 @@
 #include "plan/explain/plan_guard.h"
 #include "plan/explain/plan_source.h"
 #include "server/subtransaction.h"
-
-#define ALLOW_WRITES_HINT \
-	"allow_writes => true executes the statement and rolls each execution back. Changes of sequences and effects outside of the database are not rolled back."
 
 typedef struct Planning
 {
@@ -116,6 +123,10 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
+/*
+ * Converts the values in "params" by the input functions of the parameters' types.  Passes nulls to
+ * these functions, too, because a domain may reject them.
+ */
 static void
 read_parameters(void *arg)
 {
@@ -194,13 +205,15 @@ static void
 take_plan(const Planning *planning, PlannedStmt *plan)
 {
 	PlanQuery  *result = planning->query;
+	bool		writes = plan->commandType != CMD_SELECT || plan->hasModifyingCTE ||
+		plan->rowMarks != NIL;
 
 	result->plan = plan;
-	result->writes = plan->commandType != CMD_SELECT || plan->hasModifyingCTE ||
-		plan->rowMarks != NIL;
+	result->may_write = planning->allow_writes; /* a SELECT may call functions
+												 * that write */
 	result->parallel = plan->parallelModeNeeded;
 	result->jit = (plan->jitFlags & PGJIT_PERFORM) != 0;
-	if (result->writes && !planning->allow_writes)
+	if (writes && !planning->allow_writes)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that modifies or locks data"),
@@ -236,6 +249,10 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 										  generic ? NULL : planning->query->params));
 }
 
+/*
+ * Evaluates EXECUTE's arguments, as the server's EvaluateParams() does, which is not exported.
+ * Marks the values as constant, so that the planner may use them.
+ */
 static void
 evaluate_arguments(void *arg)
 {
@@ -351,6 +368,10 @@ plan_prepared(Planning *planning, const ExecuteStmt *execute)
 	ReleaseCachedPlan(cached, CurrentResourceOwner);
 }
 
+/*
+ * Plans the query of CREATE TABLE AS or CREATE MATERIALIZED VIEW.  Makes the checks that the server
+ * makes before it executes the query.
+ */
 static void
 plan_create(Planning *planning, CreateTableAsStmt *create)
 {
@@ -379,7 +400,6 @@ plan_create(Planning *planning, CreateTableAsStmt *create)
 	else
 		plan_analyzed(planning, query, CURSOR_OPT_PARALLEL_OK);
 	planning->query->into = create->into;
-	planning->query->writes = true;
 }
 
 static void

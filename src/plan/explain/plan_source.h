@@ -16,7 +16,7 @@ typedef struct PlanQuery
 	ParamListInfo params;		/* of the query; NULL: none */
 	IntoClause *into;			/* table for the rows; NULL: discarded */
 	Oid			role;			/* executing role; InvalidOid: the caller */
-	bool		writes;			/* the plan writes data, which is allowed */
+	bool		may_write;		/* the caller allows the query to write */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* JIT compiles the plan */
 } PlanQuery;

@@ -21,7 +21,9 @@
 #define TIMED_LOOPS		16
 #define LATER_LOOPS		64
 
+/* Slots with a fixed number, and the nodes that use them. */
 static StubSlot probes[STUBS];
+static ProbedNode *slot_nodes[STUBS];
 static uint64 random_state = 1;
 
 /* Nodes with stubs, by address. */
@@ -100,12 +102,32 @@ server_call_function(const PlanState *node)
 	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
 }
 
+/* Returns whether the server has set a node's function, and not clocktiming or an extension. */
+static bool
+is_servers(const PlanState *node)
+{
+	return has_server_function(node) || node->ExecProcNode == server_call_function(node);
+}
+
+static TupleTableSlot *call_replaced(PlanState *node);
+
+/* Stores a node's own function, and replaces it by call_replaced(). */
+static void
+replace_real(ProbedNode *probed)
+{
+	if (probed->node->ExecProcNodeReal != call_replaced)
+		probed->probe->real = probed->node->ExecProcNodeReal;
+	probed->node->ExecProcNodeReal = call_replaced;
+}
+
+/* Restores a node's stub if the server has replaced it; does nothing for a node without a stub. */
 static void
 put_stub(ProbedNode *probed)
 {
-	if (has_server_function(probed->node) ||
-		probed->node->ExecProcNode == server_call_function(probed->node))
-		probed->node->ExecProcNode = probed->stub;
+	if (probed->probe == NULL || !is_servers(probed->node))
+		return;
+	replace_real(probed);
+	probed->node->ExecProcNode = probed->stub;
 }
 
 /*
@@ -174,12 +196,18 @@ draw_loop(ProbedNode *probed)
 	if (--probed->skip > 0)
 		return false;
 	probed->skip = probed->timed < TIMED_LOOPS ? 1 :
-		1 + (int) (random_next(&random_state) >> 32) % (2 * LATER_LOOPS);
+		1 + (int) ((random_next(&random_state) >> 32) % (2 * LATER_LOOPS));
 	return true;
 }
 
+/*
+ * Executes a node, and counts the call.  The node at work after the call is the one above or, for a
+ * subplan, the one that was at work before.  If the server counts buffers or WAL, its own functions
+ * start and stop the Instrumentation, which also count the row.
+ * "counted": the caller counts the node's rows, buffers and WAL.
+ */
 static TupleTableSlot *
-call_probed(ProbedNode *probed)
+call_probed(ProbedNode *probed, bool counted)
 {
 	PlanState  *node = probed->node;
 	NodeInstr  *instr = probed->instr;
@@ -194,14 +222,14 @@ call_probed(ProbedNode *probed)
 	above = probed->is_called ? *current_number : probed->above;
 	if (begins && draw_loop(probed))
 		start_ns = system_clock_read();
-	if (probed->counts_usage)
+	if (probed->counts_usage && !counted)
 		InstrStartNode(instr);
 	*current_number = probed->number;
-	slot = node->ExecProcNodeReal(node);
+	slot = probed->probe->real(node);
 	*current_number = above;
-	if (probed->counts_usage)
+	if (probed->counts_usage && !counted)
 		InstrStopNode(instr, TupIsNull(slot) ? 0 : 1);
-	else
+	else if (!counted)
 	{
 		instr->running = true;
 		if (!TupIsNull(slot))
@@ -239,11 +267,11 @@ call_other(PlanState *node)
 static pg_noinline TupleTableSlot *
 special_call(PlanState *node, const StubSlot *probe)
 {
-	ProbedNode *probed = probe->of;
+	ProbedNode *probed = slot_nodes[probe - probes];
 
 	if (probed == NULL || probed->node != node)
 		probed = find_probed(node);
-	return probed == NULL ? call_other(node) : call_probed(probed);
+	return probed == NULL ? call_other(node) : call_probed(probed, false);
 }
 
 /* The stub of nodes that have no stub with their number. */
@@ -252,7 +280,24 @@ shared_stub(PlanState *node)
 {
 	ProbedNode *probed = find_probed(node);
 
-	return probed == NULL ? call_other(node) : call_probed(probed);
+	return probed == NULL ? call_other(node) : call_probed(probed, false);
+}
+
+/*
+ * The ExecProcNodeReal of a node with a stub.  The server calls it if it has replaced the stub, and
+ * counts the row.  An extension that executes nodes itself may also call it.
+ */
+static TupleTableSlot *
+call_replaced(PlanState *node)
+{
+	ProbedNode *probed = find_probed(node);
+
+	if (probed == NULL)
+		elog(ERROR, "the observation of a plan node has ended");
+	if (!is_servers(node))
+		return probed->probe->real(node);
+	put_stub(probed);
+	return call_probed(probed, true);
 }
 
 static pg_attribute_always_inline TupleTableSlot *
@@ -263,7 +308,7 @@ call_by(PlanState *node, StubSlot *probe, uint32 number)
 	if (unlikely(node != probe->node || !probe->instr->running))
 		return special_call(node, probe);
 	*current_number = number;
-	slot = node->ExecProcNodeReal(node);
+	slot = probe->real(node);
 	*current_number = probe->above;
 	if (likely(!TupIsNull(slot)))
 		probe->instr->tuplecount++;
@@ -307,6 +352,10 @@ STUBS_256(0x1)
 
 static const ExecProcNodeMtd stubs[STUBS] = {NAMES_256(0x0) NAMES_256(0x1)};
 
+/*
+ * Lets the executor call a stub instead of the node's function.  The first STUBS nodes have a stub
+ * and a slot of their own.  Later ones share a stub, which finds the node by a hash table.
+ */
 void
 probe_install(ProbedNode *probed)
 {
@@ -323,10 +372,12 @@ probe_install(ProbedNode *probed)
 	probed->stub = index < STUBS ? stubs[index] : shared_stub;
 	*probed->probe = (StubSlot)
 	{
-		.node = ordinary ? probed->node : NULL, .instr = probed->instr, .above = probed->above,
-			.number = probed->number, .of = probed
+		.node = ordinary ? probed->node : NULL, .instr = probed->instr, .above = probed->above
 	};
+	if (index < STUBS)
+		slot_nodes[index] = probed;
 	probed->skip = 0;
+	replace_real(probed);
 	probed->node->ExecProcNode = probed->stub;
 }
 
@@ -336,6 +387,8 @@ probe_remove(ProbedNode *probed)
 	if (probed->probe == NULL)
 		return;
 	memset(probed->probe, 0, sizeof(StubSlot));
+	if (probed->number <= STUBS)
+		slot_nodes[probed->number - 1] = NULL;
 	(void) probed_delete(all_probed, probed->node);
 	probed->probe = NULL;
 }

@@ -6,6 +6,10 @@
  * Instrumentation.  The first 512 numbers have stubs of their own, so that a stub finds its
  * StubSlot at a fixed address.  Nodes with larger numbers share a stub, which samples their
  * StubSlot up.
+ *
+ * The server may replace the stubs of a running plan by ExecProcNodeFirst().  It does so for a
+ * parallel Hash Join, and pg_log_query_plan(), which is proposed for PostgreSQL 20, for all nodes.
+ * So ExecProcNodeReal is replaced, too: by a function that restores the stub at the next call.
  */
 #ifndef CLOCKTIMING_PROBE_H
 #define CLOCKTIMING_PROBE_H
@@ -18,10 +22,9 @@
 typedef struct StubSlot
 {
 	PlanState  *node;			/* node whose calls are ordinary; else NULL */
+	ExecProcNodeMtd real;		/* the node's own function */
 	NodeInstr  *instr;			/* its Instrumentation */
 	uint32		above;			/* number to publish after a call */
-	uint32		number;
-	struct ProbedNode *of;
 } StubSlot;
 
 /* Largest number of different callers of a subplan that are counted. */

@@ -1,3 +1,12 @@
+/*
+ * Means over several runs of one plan.
+ *
+ * A node's times in different runs scatter for two reasons: the runs take different times, and each
+ * is estimated from samples.  The margin of a mean is the larger of two values: Student's t times
+ * the standard error of the runs' times, which contains both reasons; and the root mean square of
+ * the runs' margins, divided by the square root of the number of runs.  The second one is needed
+ * because few runs may agree by chance.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -43,6 +52,7 @@ add_time(TimeSeries *series, double value, double margin)
 	series->margins += margin * margin;
 }
 
+/* Adds a run's waits of a node to the sums, by event. */
 static void
 add_waits(const RunSeries *series, NodeSeries *sums, const NodeEstimate *node)
 {
@@ -105,6 +115,10 @@ series_of(const RunSeries *series, int id, int *from)
 	return NULL;
 }
 
+/*
+ * Adds the times of a run to the sums.  The first run determines the nodes, because all later runs
+ * execute the same plan.
+ */
 void
 run_series_add(RunSeries *series, const PlanEstimate *plan)
 {

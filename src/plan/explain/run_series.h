@@ -4,6 +4,7 @@
 
 #include "plan/estimate/plan_estimate.h"
 
+/* Largest number of runs.  A larger one is probably a typing error. */
 #define MAX_RUNS	1000
 
 typedef struct RunSeries
@@ -26,10 +27,7 @@ extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 /*
  * Replaces the last run's estimates by the means of all runs.  If a run did not execute a node, the
  * node's time in that run counts as 0.  Numbers of samples and the sampler's CPU time are sums.
- *
- * The margin of a mean is the larger of two values: Student's t times the standard error of the
- * runs' times; and the root mean square of the runs' margins, divided by the square root of the
- * number of runs.
+ * Margins contain how much the runs differ.
  */
 extern void run_series_put(const RunSeries *series, PlanEstimate *plan);
 

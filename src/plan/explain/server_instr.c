@@ -1,3 +1,8 @@
+/*
+ * The server's Instrumentation.  PostgreSQL 19 divides the structure into a common part and one for
+ * plan nodes, and stores times as ticks of its clock instead of seconds.  This file and its header
+ * hide the difference.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -80,7 +85,13 @@ instr_of_worker(const PlanState *node, int worker)
 NodeInstr *
 instr_alloc(bool async)
 {
-#if PG_VERSION_NUM >= 190000
+#if SERVER_HAS_INSTR_STACK
+	NodeInstr  *instr = palloc0(sizeof(NodeInstr));
+
+	InstrInitNode(instr, INSTRUMENT_ROWS);
+	instr->async_mode = async;
+	return instr;
+#elif PG_VERSION_NUM >= 190000
 	return InstrAllocNode(INSTRUMENT_ROWS, async);
 #else
 	return InstrAlloc(1, INSTRUMENT_ROWS, async);
@@ -104,23 +115,68 @@ instr_common_set_timer(Instrumentation *instr, bool need)
 	INSTR_TIME_SET_ZERO(instr->starttime);
 }
 
-#if PG_VERSION_NUM >= 190000
+#if SERVER_HAS_INSTR_STACK
+int
+instr_options(const EState *estate)
+{
+	return estate->es_instrument == NULL ? 0 : estate->es_instrument->instrument_options;
+}
+
+void
+instr_set_options(EState *estate, int options)
+{
+	if (estate->es_instrument == NULL)
+	{
+		estate->es_instrument = MemoryContextAllocZero(estate->es_query_cxt,
+													   sizeof(QueryInstrumentation));
+		estate->es_instrument->instr_cxt = estate->es_query_cxt;
+	}
+	estate->es_instrument->instrument_options = options;
+}
+#else
+int
+instr_options(const EState *estate)
+{
+	return estate->es_instrument;
+}
+
+void
+instr_set_options(EState *estate, int options)
+{
+	estate->es_instrument = options;
+}
+#endif
+
+#if SERVER_HAS_INSTR_STACK
+typedef QueryInstrumentation QueryInstr;
+
+#define QUERY_INSTR(desc)	((desc)->query_instr)
+#define QUERY_INSTR_NS(query) SERVER_TIME_NS((query)->instr.total)
+#define QUERY_TIMER(query)	((query)->instr.need_timer)
+#define ALLOC_QUERY_INSTR()	InstrQueryAlloc(INSTRUMENT_TIMER)
+#elif PG_VERSION_NUM >= 190000
+typedef Instrumentation QueryInstr;
+
 #define QUERY_INSTR(desc)	((desc)->query_instr)
 #define QUERY_INSTR_NS(instr) SERVER_TIME_NS((instr)->total)
+#define QUERY_TIMER(instr)	((instr)->need_timer)
 #define ALLOC_QUERY_INSTR()	InstrAlloc(INSTRUMENT_TIMER)
 #else
+typedef Instrumentation QueryInstr;
+
 #define QUERY_INSTR(desc)	((desc)->totaltime)
 #define QUERY_INSTR_NS(instr) \
 	(((instr)->total + INSTR_TIME_GET_DOUBLE((instr)->counter)) * 1e9)
+#define QUERY_TIMER(instr)	((instr)->need_timer)
 #define ALLOC_QUERY_INSTR()	InstrAlloc(1, INSTRUMENT_TIMER, false)
 #endif
 
 double
 instr_query_ns(const QueryDesc *desc)
 {
-	const Instrumentation *instr = QUERY_INSTR(desc);
+	const QueryInstr *instr = QUERY_INSTR(desc);
 
-	return instr == NULL || !instr->need_timer ? NAN : QUERY_INSTR_NS(instr);
+	return instr == NULL || !QUERY_TIMER(instr) ? NAN : QUERY_INSTR_NS(instr);
 }
 
 bool
@@ -130,7 +186,7 @@ instr_time_query(QueryDesc *desc)
 
 	if (QUERY_INSTR(desc) != NULL)
 	{
-		QUERY_INSTR(desc)->need_timer = true;
+		QUERY_TIMER(QUERY_INSTR(desc)) = true;
 		return false;
 	}
 	old = MemoryContextSwitchTo(desc->estate->es_query_cxt);

@@ -5,6 +5,8 @@
 #include "executor/instrument.h"
 #include "nodes/execnodes.h"
 
+#include "compat.h"
+
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation NodeInstr;
 typedef TriggerInstrumentation TriggerInstr;
@@ -25,8 +27,12 @@ typedef Instrumentation TriggerInstr;
 #define instr_has_timer(instr) (INSTR_COMMON(instr)->need_timer)
 #define instr_is_timing(instr) (!INSTR_TIME_IS_ZERO(INSTR_COMMON(instr)->starttime))
 #define instr_call_start(instr) INSTR_TIME_GET_DOUBLE(INSTR_COMMON(instr)->starttime)
+#if SERVER_HAS_INSTR_STACK
+#define instr_needs_usage(instr) (INSTR_COMMON(instr)->need_stack)
+#else
 #define instr_needs_usage(instr) \
 	(INSTR_COMMON(instr)->need_bufusage || INSTR_COMMON(instr)->need_walusage)
+#endif
 
 /* Number of rows that a scan's condition has removed. */
 #define instr_removed(instr) ((instr)->nfiltered1)
@@ -66,6 +72,13 @@ extern void instr_show(NodeInstr *instr, double first_ns, double total_ns);
 /* Sets whether the server times each call of a node, or each firing of a trigger. */
 extern void instr_common_set_timer(Instrumentation *instr, bool need);
 #define instr_set_timer(instr, need) instr_common_set_timer(INSTR_COMMON(instr), need)
+
+/*
+ * Return and set the instrumentation of nodes, InstrumentOptions, that workers inherit and that the
+ * server allocates from now on.
+ */
+extern int	instr_options(const EState *estate);
+extern void instr_set_options(EState *estate, int options);
 
 /*
  * Returns the time of the execution in ns, or NAN if neither an extension such as auto_explain nor

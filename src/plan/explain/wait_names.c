@@ -1,3 +1,7 @@
+/*
+ * Names of wait events.  Their numbers are those of wait_event_info in PGPROC: the class is in the
+ * highest byte, the number of the event in the lower two.
+ */
 #include "postgres.h"
 
 #include "storage/lwlock.h"

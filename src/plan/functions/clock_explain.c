@@ -179,6 +179,7 @@ put_run(Row *row, const ExplainedQuery *query)
 	row_put_numbers(row, 4, sampled ? plan->sampler_cpu_ns / 1e6 : NAN, NAN);
 }
 
+/* Returns a row for the query, whose time is that outside of the nodes, and a row per node. */
 Datum
 clock_explain(PG_FUNCTION_ARGS)
 {

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "plan/explain/explain_output.h"
 #include "plan/functions/clock_running.h"
+#include "plan/live/live_attach.h"
 #include "plan/live/live_memory.h"
 #include "plan/live/live_progress.h"
 #include "server/args.h"
@@ -116,6 +117,10 @@ add_at_work(Running *running, int place, const LiveHeader *header)
 	running->at_work = lappend(running->at_work, at_work);
 }
 
+/*
+ * Adds a worker's counters to those of the leader's nodes.  The server has added rows and loops of
+ * workers that have ended to the leader's Instrumentation.  Such nodes get only the times.
+ */
 static void
 add_worker(Running *leader, LiveImage *worker)
 {
@@ -272,6 +277,10 @@ put_now(Row *row, const Running *running, int place)
 	row_put(row, Int32GetDatum(most->processes));
 }
 
+/*
+ * Adds the columns of a node.  If the node was called only before counting began, its counters are
+ * null.
+ */
 static void
 put_node(Row *row, const Running *running, int place)
 {
@@ -350,6 +359,10 @@ estimate_end(LiveImage *image, const LiveProgress *progress, double elapsed)
 	return estimate;
 }
 
+/*
+ * Adds the rows of an execution, one per node.  An execution with more nodes than are published has
+ * one row, without a node.
+ */
 static void
 put_execution(FunctionCallInfo fcinfo, const Running *running)
 {
@@ -378,7 +391,7 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 		row_put_double(&row, (estimate.total - elapsed) * 1e3, 0);
 		row_put_double(&row, (estimate.low - elapsed) * 1e3, 0);
 		row_put_double(&row, (estimate.high - elapsed) * 1e3, 0);
-		row_put_text(&row, isnan(estimate.total) ? _(progress.reason) : NULL);
+		row_put_text(&row, isnan(estimate.total) ? progress.reason : NULL);
 		row_put_double(&row, (double) live_elapsed_us(header, now) / 1e3, 0);
 		row_put(&row, Int32GetDatum(running->workers));
 		row_put(&row, TimestampTzGetDatum(header->started_at));
@@ -395,6 +408,10 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 	}
 }
 
+/*
+ * Skips nested statements, because the client waits for the outermost one; and the reader's own
+ * statement, which monitoring would otherwise always count.
+ */
 int
 clock_running_statements(LongestRunning *longest)
 {
@@ -432,6 +449,8 @@ clock_running(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	require_preloaded(live_memory_ready());
 	executions = running_executions();
+	if (executions == NIL && !live_is_on())
+		notice_setting_is_off("clocktiming.live");
 	foreach(cell, executions)
 		put_execution(fcinfo, lfirst(cell));
 	return (Datum) 0;

@@ -26,6 +26,7 @@ PG_FUNCTION_INFO_V1(internal_clock_node_sums);
 PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
 PG_FUNCTION_INFO_V1(internal_clock_check_changes);
+PG_FUNCTION_INFO_V1(internal_clock_stats_period);
 
 /* Maximum of n in clock_node_stats(n), which returns the n slowest nodes.  NULL: all nodes. */
 #define MOST_WORST		1000
@@ -89,16 +90,39 @@ plan_sums(const PlanEntry *entry)
 #define SLOWED_NS		100
 
 /*
- * Returns half of a 95 % confidence interval of the total in ns.  It contains the unknown effect of
- * SLOWED_NS on the executions that the measured ones represent.
+ * Returns the factor by which the times of nodes in short executions are multiplied, so that those
+ * of a serial plan add up to total_ms.  Many short executions have been timed as a whole, but only
+ * a few have timed nodes, whose durations may differ from the others.  This is the ratio estimator
+ * (Cochran, Sampling Techniques, 1977, chapter 6) with the duration as the auxiliary variable.  The
+ * times of long executions are known, and need no factor.
+ *
+ * Snapshots and metrics contain the times without the factor, because it changes, and the
+ * difference between two readings of a counter must not be negative.
  */
 static double
-total_margin_ns(const PlanEntry *entry)
+short_factor(const PlanEntry *entry)
 {
-	double		unseen = Max(succeeded(entry) - entry->times.seen.n, 0);
+	double		total_ns = plan_sums(entry).wx;
 
-	return hypot(population_margin(&entry->times, succeeded(entry), MOST_UNSEEN_NS),
-				 SLOWED_NS * unseen);
+	return total_ns > 0 && entry->short_ns > 0 ?
+		Max(total_ns - entry->long_ns, 0) / entry->short_ns : 1;
+}
+
+/* Returns a time of all executions, of which "of_long" is the part in long ones. */
+static double
+scaled(double ns, double of_long, double factor)
+{
+	return of_long + factor * Max(ns - of_long, 0);
+}
+
+/* Adds a time of a node, and its margin, which is scaled like the time. */
+static void
+put_scaled(Row *row, const WeightedSums *sums, double of_long, double factor)
+{
+	double		ns = scaled(sums->wx, of_long, factor);
+
+	put_ms(row, ns);
+	put_ms(row, weighted_total_margin(sums) * (sums->wx > 0 ? ns / sums->wx : factor));
 }
 
 /* Adds waits as clock_explain() does, in percent of the self times. */
@@ -115,15 +139,18 @@ put_waits(Row *row, const WaitSet *set, double self_ns)
 static void
 put_plan_parts(Row *row, const PlanEntry *entry)
 {
+	const LongTimes *of_long = &entry->all_long;
+	double		factor = short_factor(entry);
+
 	if (!(entry->all.n > 0))
 	{
 		row_put_nulls(row, 4);
 		return;
 	}
-	put_ms(row, entry->cpu_ns);
-	put_ms(row, entry->wait_ns);
+	put_ms(row, scaled(entry->cpu_ns, of_long->cpu_ns, factor));
+	put_ms(row, scaled(entry->wait_ns, of_long->wait_ns, factor));
 	put_waits(row, &entry->waits, entry->all.wx);
-	put_ms(row, entry->cpu_wait_ns);
+	put_ms(row, scaled(entry->cpu_wait_ns, of_long->cpu_wait_ns, factor));
 }
 
 /* Adds the row of a plan.  Failed executions are only counted, because they have no times. */
@@ -132,6 +159,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
 	const PlanEntry *entry = &plan->entry;
 	const WeightedSums all = plan_sums(entry);
+	double		n = succeeded(entry);
 	Row			row = row_of_set(fcinfo);
 
 	put_key(&row, entry);
@@ -140,9 +168,9 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	put_rounded(&row, all.n);
 	put_rounded(&row, entry->failed.w);
 	put_ms(&row, all.wx);
-	put_ms(&row, total_margin_ns(entry));
+	put_ms(&row, population_total_margin(&entry->times, n, MOST_UNSEEN_NS, SLOWED_NS));
 	put_ms(&row, weighted_mean(&all));
-	put_ms(&row, weighted_mean_margin(&all));
+	put_ms(&row, population_mean_margin(&entry->times, n, MOST_UNSEEN_NS, SLOWED_NS));
 	put_plan_parts(&row, entry);
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
@@ -165,6 +193,8 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 	InitMaterializedSRF(fcinfo, 0);
 	plan_draw_flush();
 	plans = store_copy(&n);
+	if (n == 0 && !plan_draw_tracks())
+		notice_setting_is_off("clocktiming.track");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old;
@@ -199,6 +229,8 @@ static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
 	const NodeParts *parts = &node->parts;
+	const LongTimes *of_long = &node->long_times;
+	double		factor = short_factor(entry);
 
 	if (!(node->total.n > 0))
 	{
@@ -209,17 +241,14 @@ put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 		row_put_null(row);
 	else
 		put_rounded(row, node->calls);
-	put_ms(row, node->total.wx);
-	put_ms(row, weighted_total_margin(&node->total));
-	put_ms(row, node->self.wx);
-	put_ms(row, weighted_total_margin(&node->self));
-	row_put_double(row, per(node->share_ns, entry->share_ns) * 100, 2);
-	put_ms(row, parts->cpu.wx);
-	put_ms(row, weighted_total_margin(&parts->cpu));
-	put_ms(row, parts->wait.wx);
-	put_ms(row, weighted_total_margin(&parts->wait));
+	put_scaled(row, &node->total, of_long->total_ns, factor);
+	put_scaled(row, &node->self, of_long->self_ns, factor);
+	row_put_double(row, per(scaled(node->share_ns, of_long->self_ns, factor),
+							scaled(entry->share_ns, entry->all_long.self_ns, factor)) * 100, 2);
+	put_scaled(row, &parts->cpu, of_long->cpu_ns, factor);
+	put_scaled(row, &parts->wait, of_long->wait_ns, factor);
 	put_waits(row, &parts->waits, node->self.wx);
-	put_ms(row, parts->cpu_wait_ns);
+	put_ms(row, scaled(parts->cpu_wait_ns, of_long->cpu_wait_ns, factor));
 }
 
 /* Adds the row of a node, or that of the time outside of the nodes, which has no depth and rows. */
@@ -403,4 +432,23 @@ internal_clock_check_changes(PG_FUNCTION_ARGS)
 				 errmsg("there is no snapshot of that time or before"),
 				 errhint("Take a snapshot with SELECT clock_stats_snapshot(), and compare with it later.")));
 	PG_RETURN_VOID();
+}
+
+/* Returns since when there are statistics.  Raises an ERROR if argument 0 is not in [0, 100]. */
+Datum
+internal_clock_stats_period(PG_FUNCTION_ARGS)
+{
+	double		percent = arg_double(fcinfo, 0, "min_percent");
+	Row			row = row_of_result(fcinfo);
+	StoreInfo	info;
+
+	require_preloaded(plan_store_ready());
+	if (!(percent >= 0 && percent <= 100))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_percent must be between 0 and 100")));
+	info = store_info();
+	row_put(&row, TimestampTzGetDatum(info.reset_at));
+	row_put_count(&row, info.evicted);
+	return row_result(&row);
 }

@@ -1,18 +1,19 @@
 /*
  * Selects the executions that are published in shared memory for clock_running.
  *
- * A timeout fires every few milliseconds.  Its handler, check_executions(), publishes the counters
- * of the executions at work (live_publish.h).
+ * During long executions, a timeout fires every few milliseconds.  Its handler,
+ * check_executions(), publishes the counters of the executions at work (live_publish.h).  Which
+ * executions are long is found by the sampler (running_executions.h); without a sampler, by the
+ * timeout, which then fires during short ones, too.
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
  * the statement was long.  It is published from its start, if counting its calls is expected to add
  * at most clocktiming.max_overhead percent to its time.  Executions that are observed for another
  * purpose are published, too.
  *
- * When any other execution has lasted for clocktiming.live_after, the timeout's handler replaces
- * the functions of its nodes by attach_now().  A signal handler may do this, because it only stores
- * pointers, and the tree of nodes that it reads does not change during ExecutorRun().  The next
- * call of a node then executes attach_now(), which begins to publish the execution.
+ * When any other execution has lasted for clocktiming.live_after, the timeout's handler calls
+ * running_arm() (running_executions.h).  The next call of a node then begins to publish the
+ * execution.
  */
 #include "postgres.h"
 
@@ -21,29 +22,28 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
-#include "utils/guc.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/system_clock.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/explain/long_statements.h"
 #include "plan/explain/plan_shape.h"
 #include "plan/explain/probe.h"
+#include "plan/explain/running_executions.h"
 #include "plan/explain/watcher.h"
 #include "plan/live/live_attach.h"
 #include "plan/live/live_memory.h"
 #include "plan/live/live_publish.h"
 #include "plan/stats/plan_draw.h"
+#include "server/args.h"
+#include "server/settings.h"
 
 /* Maximum number of nested executions.  Deeper ones are not published. */
 #define MOST_LEVELS		32
-
-/* Depth of a plan tree down to which the timeout's handler replaces the functions of nodes. */
-#define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
 #define TIMEOUT_MS		25
@@ -60,20 +60,23 @@
 /* Time to count a call, in ns. */
 #define CALL_NS			2
 
-typedef struct RunningExecution
+typedef struct RunningLive
 {
 	QueryDesc  *desc;
 	TimestampTz seen_at;		/* start of its duration; 0: not set */
 	bool		attached;		/* published, or must not be published */
+	volatile bool due;			/* its nodes call join() */
+	const void *late;			/* entered by join(): PG_exception_stack then;
+								 * else NULL */
 	LiveExecution *volatile live;	/* if it is published; else NULL */
-} RunningExecution;
+} RunningLive;
 
 static bool live = false;		/* clocktiming.live */
 static int	live_after_ms = 1000;	/* clocktiming.live_after */
 static bool late_only = false;	/* clocktiming.live_late_only */
 
 /* Nested executions, outermost first.  nrunning also counts those beyond MOST_LEVELS. */
-static RunningExecution running[MOST_LEVELS];
+static RunningLive running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
 /* Planner's cost from which an execution is expected to be long. */
@@ -81,7 +84,6 @@ static double long_cost;
 
 /* Statements that were long, and whose calls were cheap to count (clocktiming.max_overhead). */
 static LongStatements long_statements;
-static bool any_long = false;	/* long_statements is not empty */
 static int	live_timeout = -1;	/* the timeout's id */
 static int	timeout_pid = 0;	/* process that has registered the timeout */
 
@@ -94,87 +96,8 @@ timeout_ms(void)
 	return Max(Min(live_after_ms / 2, TIMEOUT_MS), 1);
 }
 
-static TupleTableSlot *attach_now(PlanState *node);
-
-/*
- * Replaces a node's function by attach_now() if "arm" is true, else restores it.  Skips nodes that
- * were never called, because they have the server's function for first calls.
- */
-static void
-swap_function(PlanState *node, bool arm)
-{
-	ExecProcNodeMtd function = server_call_function(node);
-
-	if (arm && node->ExecProcNode == function)
-		node->ExecProcNode = attach_now;
-	else if (!arm && node->ExecProcNode == attach_now)
-		node->ExecProcNode = function;
-}
-
-static void arm_node(PlanState *node, int depth);
-
-static void
-arm_list(const List *subplans, int depth)
-{
-	for (int i = 0; i < list_length(subplans); i++)
-		arm_node(((SubPlanState *) list_nth(subplans, i))->planstate, depth);
-}
-
-static void
-arm_array(PlanState **nodes, int n, int depth)
-{
-	for (int i = 0; i < n; i++)
-		arm_node(nodes[i], depth);
-}
-
-/*
- * Replaces the functions of a node and of the nodes below it by attach_now().  The timeout's
- * handler calls this function, so it neither allocates memory nor raises errors.  Some node types
- * return early in the switch: the server may add SubPlans to them during ExecutorRun(), and the
- * list of nodes below a custom scan belongs to its provider.
- */
-static void
-arm_node(PlanState *node, int depth)
-{
-	if (node == NULL || depth > MOST_DEPTH)
-		return;
-	swap_function(node, true);
-	arm_list(node->initPlan, depth + 1);
-	arm_node(outerPlanState(node), depth + 1);
-	arm_node(innerPlanState(node), depth + 1);
-	switch (nodeTag(node))
-	{
-		case T_ModifyTableState:
-		case T_AggState:
-		case T_ForeignScanState:
-		case T_CustomScanState:
-			return;
-		case T_AppendState:
-			arm_array(((AppendState *) node)->appendplans, ((AppendState *) node)->as_nplans,
-					  depth + 1);
-			break;
-		case T_MergeAppendState:
-			arm_array(((MergeAppendState *) node)->mergeplans,
-					  ((MergeAppendState *) node)->ms_nplans, depth + 1);
-			break;
-		case T_SubqueryScanState:
-			arm_node(((SubqueryScanState *) node)->subplan, depth + 1);
-			break;
-		default:
-			break;
-	}
-	arm_list(node->subPlan, depth + 1);
-}
-
-static bool
-disarm_node(PlanState *node, void *context)
-{
-	swap_function(node, false);
-	return planstate_tree_walker(node, disarm_node, context);
-}
-
 static TimestampTz
-start_of(const RunningExecution *r)
+start_of(const RunningLive *r)
 {
 	if (r->seen_at != 0)
 		return r->seen_at;
@@ -183,37 +106,25 @@ start_of(const RunningExecution *r)
 
 /* Begins to publish an execution.  "called": see live_begin(). */
 static void
-attach_execution(RunningExecution *r, PlanState *called)
+attach_execution(RunningLive *r, PlanState *called)
 {
 	r->attached = true;
-	r->live = live_begin(r->desc, (int) (r - running), start_of(r), called);
+	r->live = live_begin(r->desc, Max((int) (r - running), running_level(r->desc)), start_of(r),
+						 called);
 }
 
-/* A node's function after arm_node(): begins to publish the execution, and calls the node. */
-static TupleTableSlot *
-attach_now(PlanState *node)
+/*
+ * Returns whether an error may have ended an execution for which leave() was not called yet,
+ * because the query's memory is not freed yet.  After an error, PG_exception_stack is that of a
+ * caller, on a stack that grows downwards, until the server holds interrupts off while it aborts
+ * the transaction.
+ */
+static bool
+may_have_failed(const RunningLive *r)
 {
-	swap_function(node, false);
-	for (int i = Min(nrunning, MOST_LEVELS) - 1; i >= 0; i--)
-	{
-		RunningExecution *r = &running[i];
-
-		if (r->desc->estate != node->state)
-			continue;
-		if (r->attached || !live_is_on())
-		{
-			r->attached = true;
-			(void) disarm_node(r->desc->planstate, NULL);
-			break;
-		}
-		r->attached = true;
-		pg_compiler_barrier();
-		(void) disarm_node(r->desc->planstate, NULL);
-		attach_execution(r, node);
-		elog(DEBUG1, "counters published from now on");
-		break;
-	}
-	return node->ExecProcNode(node);
+	/* the caller of the timeout's handler has increased the count by one */
+	return InterruptHoldoffCount > 1 ||
+		(const char *) PG_exception_stack > (const char *) r->late;
 }
 
 /*
@@ -232,8 +143,10 @@ check_executions(void)
 		return;
 	for (int i = 0; i < n; i++)
 	{
-		RunningExecution *r = &running[i];
+		RunningLive *r = &running[i];
 
+		if (r->late != NULL && may_have_failed(r))
+			continue;
 		if (r->live != NULL)
 			live_publish(r->live, false);
 		if (r->attached)
@@ -241,7 +154,10 @@ check_executions(void)
 		if (r->seen_at == 0)
 			r->seen_at = i == 0 && statement != seen_statement ? statement : now;
 		if (now - r->seen_at >= live_after_ms * INT64CONST(1000))
-			arm_node(r->desc->planstate, 0);
+		{
+			r->due = true;
+			running_arm(r->desc->planstate);
+		}
 	}
 	seen_statement = statement;
 	enable_timeout_after(live_timeout, timeout_ms());
@@ -264,11 +180,18 @@ start_timeout(void)
 	enable_timeout_after(live_timeout, timeout_ms());
 }
 
+/* Sets the planner's cost below which the hook need not call passes().  "on": clocktiming.live. */
+static void
+set_watched_cost(bool on)
+{
+	watched_cost = on ? long_cost : -INFINITY;
+}
+
 static inline bool
 is_expected_long(const QueryDesc *desc)
 {
 	return desc->plannedstmt->planTree->total_cost >= long_cost ||
-		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
+		(unlikely(watched_statements != NULL) && was_long(long_statements, desc) && !late_only);
 }
 
 /* Returns the percentage by which counting an execution's calls has increased its time. */
@@ -289,7 +212,7 @@ is_cheap_to_count(const QueryDesc *desc)
 	const Plan *plan = desc->plannedstmt->planTree;
 	double		most = plan->total_cost / COST_PER_CALL * max_overhead_percent;
 
-	return live_after_ms == 0 || (any_long && was_long(long_statements, desc)) ||
+	return live_after_ms == 0 || was_long(long_statements, desc) ||
 		plan_expected_calls(plan, 1, most) <= most;
 }
 
@@ -298,7 +221,7 @@ is_cheap_to_count(const QueryDesc *desc)
  * instrumented or observed, or whose ExecutorRun() is called again, as for a cursor.
  */
 static pg_noinline void
-enter_noted(QueryDesc *desc, RunningExecution *r)
+enter_noted(QueryDesc *desc, RunningLive *r)
 {
 	LiveExecution *execution = live_find(desc);
 
@@ -327,7 +250,7 @@ enter_noted(QueryDesc *desc, RunningExecution *r)
  * executed unless its observation continues, so executions are published to their end.
  */
 static pg_noinline void
-enter_last(const QueryDesc *desc, RunningExecution *r)
+enter_last(const QueryDesc *desc, RunningLive *r)
 {
 	LiveExecution *execution = live_find(desc);
 
@@ -342,11 +265,16 @@ enter_last(const QueryDesc *desc, RunningExecution *r)
 		execution_watcher = NULL;
 }
 
+/*
+ * Callback of the executor hooks.  Notes an execution, so that the timeout's handler finds it, and
+ * attaches to it at once if it is expected to be long.  "nrunning" is increased last, because the
+ * handler may interrupt this function.
+ */
 static int
 enter(QueryDesc *desc)
 {
 	int			level = nrunning;
-	RunningExecution *r = &running[Min(level, MOST_LEVELS - 1)];
+	RunningLive *r = &running[Min(level, MOST_LEVELS - 1)];
 
 	if (unlikely(level >= MOST_LEVELS))
 	{
@@ -356,6 +284,8 @@ enter(QueryDesc *desc)
 	r->desc = desc;
 	r->seen_at = 0;
 	r->attached = desc->planstate == NULL;
+	r->due = false;
+	r->late = NULL;
 	r->live = NULL;
 	pg_compiler_barrier();
 	nrunning = level + 1;
@@ -369,12 +299,17 @@ enter(QueryDesc *desc)
 	return level;
 }
 
+/*
+ * Called at the end of an ExecutorRun().  Publishes the final counts of an execution that is shown,
+ * and remembers a long statement whose counters began late, to count it from its next start.
+ */
 static void
 leave(QueryDesc *desc, int level, bool failed, bool complete)
 {
 	LiveExecution *execution;
 
-	nrunning = level;
+	/* after an error, an execution may end later than one that has called it */
+	nrunning = failed ? Min(nrunning, level) : level;
 	if (failed || level >= MOST_LEVELS || likely((execution = running[level].live) == NULL))
 		return;
 	live_pause(execution);
@@ -389,12 +324,89 @@ leave(QueryDesc *desc, int level, bool failed, bool complete)
 	{
 		remember_statement(long_statements, desc,
 						   counting_percent(execution) <= max_overhead_percent);
-		any_long = true;
+		watched_statements = &long_statements;
 	}
 }
 
+/*
+ * Enters an execution that has turned out to be long.  It is published when it is due, or now if it
+ * is observed for the statistics.
+ */
+static void
+enter_late(RunningExecution *running_execution)
+{
+	QueryDesc  *desc = running_execution->desc;
+	int			level = nrunning;
+	RunningLive *r = &running[Min(level, MOST_LEVELS - 1)];
+	int64		long_us;
+
+	if (level >= MOST_LEVELS || !live_is_on())
+		return;
+	*r = (RunningLive)
+	{
+		.desc = desc, .late = PG_exception_stack
+	};
+	long_us = (int64) ((system_clock_read() - running_execution->armed_ns) / 1000);
+	r->due = long_us >= live_after_ms * INT64CONST(1000);
+	if (running_level(desc) > 0)
+		r->seen_at = GetCurrentTimestamp() - long_us;
+	pg_compiler_barrier();
+	nrunning = level + 1;
+	running_execution->entered = level;
+	if (timeout_pid != MyProcPid || !get_timeout_active(live_timeout))
+		start_timeout();
+}
+
+/*
+ * Begins to publish the execution of a node if check_executions() has found that it is due, or if
+ * it is now observed for the statistics.
+ */
+static void
+join(PlanState *called)
+{
+	RunningExecution *long_one = running_of(called);
+	int			i = Min(nrunning, MOST_LEVELS) - 1;
+	RunningLive *r;
+
+	while (i >= 0 && running[i].desc->estate != called->state)
+		i--;
+	if (long_one != NULL && long_one->is_long && long_one->entered < 0 && i < 0)
+	{
+		if (long_one->armed)
+			running_disarm(long_one->desc->planstate);
+		long_one->armed = false;
+		enter_late(long_one);
+		i = long_one->entered;
+	}
+	if (i < 0)
+		return;
+	r = &running[i];
+	if (!r->due && (r->attached || observation_of(r->desc) == NULL))
+		return;
+	r->due = false;
+	running_disarm(r->desc->planstate);
+	if (r->attached)
+		return;
+	r->attached = true;
+	if (!live_is_on())
+		return;
+	attach_execution(r, called);
+	elog(DEBUG1, "counters published from now on");
+}
+
+/* Must be fast. */
+static bool
+passes(const QueryDesc *desc)
+{
+	const PlannedStmt *plan = desc->plannedstmt;
+
+	return live && !is_expected_long(desc) && !desc->already_executed &&
+		desc->operation == CMD_SELECT && !plan->hasModifyingCTE && !plan->parallelModeNeeded &&
+		desc->planstate != NULL && desc->planstate->instrument == NULL && running_ticks();
+}
+
 static const ExecutionWatcher watcher = {
-	.enter = enter, .leave = leave
+	.passes = passes, .enter = enter, .leave = leave
 };
 
 bool
@@ -409,12 +421,21 @@ live_start(void)
 	execution_watcher = live && live_memory_ready() ? &watcher : NULL;
 }
 
+static bool
+check_live(bool *newval, void **extra, GucSource source)
+{
+	(void) extra;
+	warn_unless_preloaded("clocktiming.live", !*newval || live_memory_ready(), source);
+	return true;
+}
+
 static void
 assign_live(bool newval, void *extra)
 {
 	(void) extra;
 	if (newval)
 		executor_hooks_take();
+	set_watched_cost(newval);
 	execution_watcher = (newval || live_any()) && live_memory_ready() ? &watcher : NULL;
 }
 
@@ -423,6 +444,7 @@ assign_live_after(int newval, void *extra)
 {
 	(void) extra;
 	long_cost = late_only ? INFINITY : (double) newval * COST_PER_MS;
+	set_watched_cost(live);
 }
 
 static void
@@ -430,33 +452,20 @@ assign_late_only(bool newval, void *extra)
 {
 	(void) extra;
 	long_cost = newval ? INFINITY : (double) live_after_ms * COST_PER_MS;
+	set_watched_cost(live);
 }
 
+/*
+ * Defines the settings.  The assign hooks of others use live_after_ms, so clocktiming.live_after is
+ * the first.
+ */
 void
 live_init(void)
 {
-	DefineCustomIntVariable("clocktiming.live_after",
-							gettext_noop("Duration after which a running statement is shown in clock_running."),
-							gettext_noop("Statements that are expected to take longer are shown from their start, unless counting their rows adds more than clocktiming.max_overhead."),
-							&live_after_ms, 1000, 0, 3600000,
-							PGC_SUSET, GUC_UNIT_MS, NULL, assign_live_after, NULL);
-	DefineCustomBoolVariable("clocktiming.live",
-							 gettext_noop("Shows the plans of running statements in clock_running."),
-							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
-							 &live, false,
-							 PGC_SUSET, 0, NULL, assign_live, NULL);
-	DefineCustomBoolVariable("clocktiming.live_late_only",
-							 "For tests: publishes no statement from its start.",
-							 NULL,
-							 &late_only, false,
-							 PGC_SUSET,
-							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, assign_late_only, NULL);
-	DefineCustomIntVariable("clocktiming.live_interval",
-							"For tests: shortest time between two publications of a statement.",
-							NULL,
-							&live_interval_ms, 50, 1, 10000,
-							PGC_SUSET,
-							GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							NULL, NULL, NULL);
+	running_register(join);
+	running_left = leave;
+	setting_define_int(SETTING_LIVE_AFTER, &live_after_ms, assign_live_after);
+	setting_define_bool(SETTING_LIVE, &live, check_live, assign_live);
+	setting_define_bool(SETTING_LIVE_LATE_ONLY, &late_only, NULL, assign_late_only);
+	setting_define_int(SETTING_LIVE_INTERVAL, &live_interval_ms, NULL);
 }

@@ -16,6 +16,7 @@
 
 #define TRANCHE			"clocktiming live"
 
+/* Number of sets, and of plans in each: 2048 plans, which need 112 kB. */
 #define SETS			512
 #define WAYS			4
 
@@ -88,6 +89,7 @@ live_history(const PlanKey *plan, EndCalibration *calibration)
 	return history;
 }
 
+/* Adds a duration to a plan's history, and tells the calibration whether the range contained it. */
 void
 live_history_add(const PlanKey *plan, double duration, const LivePrediction *prediction)
 {

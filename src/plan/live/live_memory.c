@@ -1,3 +1,19 @@
+/*
+ * Running executions in shared memory.
+ *
+ * A process copies an image of an execution to its slots every few milliseconds, and readers copy
+ * the slots.  The copies are protected by a seqlock: the writer increases the sequence number of
+ * the execution's first slot before and after it writes, so the number is odd meanwhile.  A reader
+ * repeats its copy if the number was odd, or has changed.  So a writer never waits, which a signal
+ * handler must not, and a reader waits at most SLEEPS ms for a writer that was preempted.
+ *
+ * A slot is occupied by a compare-and-exchange of its owner's pid.  A process frees its slots at
+ * the end of an execution, or when it exits.
+ *
+ * A parallel worker that ends before its leader leaves its slots, with the counts of what it has
+ * done, to the leader.  The next worker of the same query takes them over and adds its own counts.
+ * Otherwise, the rows of workers would vanish from the view when a Gather is rescanned.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -178,6 +194,10 @@ adopt_slots(LiveImage *image)
 	return false;
 }
 
+/*
+ * Searches for free slots, from a place that depends on the process, so that processes do not
+ * compete for the same slots.
+ */
 bool
 live_claim(LiveImage *image)
 {
@@ -212,6 +232,7 @@ live_claim(LiveImage *image)
 	return header->nslots > 0;
 }
 
+/* Writes all of an image or only its counts, under the sequence lock of its first slot. */
 void
 live_write(const LiveImage *image, bool all)
 {
@@ -326,6 +347,10 @@ live_add_times(LiveCounts *sum, const LiveCounts *counts)
 		live_add_wait(sum, counts->waits[i].event, counts->waits[i].ns);
 }
 
+/*
+ * Adds to the event's element or to an unused one.  A longer wait replaces the shortest one, whose
+ * time is lost.
+ */
 void
 live_add_wait(LiveCounts *counts, uint32 event, double ns)
 {

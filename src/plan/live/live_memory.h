@@ -82,7 +82,10 @@ typedef struct LiveCounts
 	float		known_rows;		/* number of rows that this loop returns in
 								 * all, from the node's memory; NAN: unknown */
 
-	/* only for a hash join that keeps rows in files; both are 0 otherwise */
+	/*
+	 * for a hash join that keeps rows in files, and for an aggregate that
+	 * reads its rows several times; both are 0 otherwise
+	 */
 	int			batches;		/* number of batches */
 	int			batch;			/* current batch; -1: differs by process */
 

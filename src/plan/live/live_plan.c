@@ -1,3 +1,8 @@
+/*
+ * Describes the plan of an execution: for each node, its names, its parent, the planner's
+ * estimates, and what live_progress.c must know of it.  All of this is constant, so it is written
+ * once.  A node's names are in the same slot as the node.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -88,6 +93,9 @@ source_of(const PlanState *node, const Observation *o, int n)
 	return -1;
 }
 
+/*
+ * Fills in the nodes of an image.  An ancestor precedes the nodes below it, so its depth is known.
+ */
 static void
 describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 {
@@ -135,6 +143,10 @@ describe_nodes(const QueryDesc *desc, const Observation *o, LiveImage *image)
 	}
 }
 
+/*
+ * Allocates an image and fills in all but the counters.  A random number identifies the execution
+ * to readers, because another execution may soon use the same slots.
+ */
 LiveImage *
 live_describe(const QueryDesc *desc, int level, TimestampTz started_at, const Observation *nodes)
 {

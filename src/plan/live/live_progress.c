@@ -56,6 +56,8 @@
 /*
  * Weight of a node's cost in the estimate of its time.  The weight of its time so far is the share
  * of its work that is done.  The cost is used, too, because the times of a few calls are imprecise.
+ * So time and cost count equally after 5 % of the work: with half of the weight after 2.5 %, with
+ * twice after 10 %.
  */
 #define PRIOR_WEIGHT	0.05
 
@@ -94,7 +96,10 @@
 /* Planner's cost of a row of Materialize after its first loop: cpu_operator_cost. */
 #define MATERIAL_COST	0.0025
 
-/* Number of loops of a nested loop's inner side that the planner's estimate counts as. */
+/*
+ * Number of loops of a nested loop's inner side that the planner's estimate counts as.  After one
+ * loop, the rows of that loop have a weight of two thirds; with twice, of a half.
+ */
 #define PRIOR_LOOPS		0.5
 
 /* Number of rows to expect if all expected ones have been returned, in multiples of these. */
@@ -104,7 +109,8 @@
  * Standard deviations of logarithms: of the planner's number of rows of a scan or join relative to
  * its inputs, and of groups; the largest one; of a number that was exceeded; of the time of a node
  * that has hardly begun, extrapolated from others by its cost; and of a time that is extrapolated
- * from its own.
+ * from its own.  They determine the range before calibration (plan/estimate/end_estimate.h): half
+ * or twice as much makes it half or twice as wide.
  */
 #define ROWS_DOUBT		0.5
 #define GROUPS_DOUBT	0.5
@@ -113,7 +119,7 @@
 #define COST_DOUBT		1.0
 #define RATE_DOUBT		0.3
 
-static const char *const began_late = gettext_noop("the counters began while the query was running");
+static const char *const began_late = "began late";
 
 typedef struct NodeProgress
 {
@@ -334,6 +340,10 @@ expect_from_rows(ProgressWalk *walk, int place, double read)
 	}
 }
 
+/*
+ * The share of a scan that is done: by its position in the relation, else by its rows.  If counting
+ * began late, rows before are unknown, so only the position counts.
+ */
 static double
 scan_share(ProgressWalk *walk, int place)
 {
@@ -472,6 +482,13 @@ walk_inputs(ProgressWalk *walk, int place)
 	return share(done, cost);
 }
 
+/* Returns the time of a sort in memory, as a multiple of the time to read its input. */
+static double
+sort_multiple(double rows)
+{
+	return SORT_MULTIPLE + SORT_LOG_MULTIPLE * log2(Max(rows, 2));
+}
+
 /* Returns the share of a sort's work that is done, from its shares of input and output rows. */
 static double
 sort_work(const LiveNode *node, double input, bool returns, double input_rows, double output)
@@ -480,8 +497,54 @@ sort_work(const LiveNode *node, double input, bool returns, double input_rows, d
 
 	if (returns)
 		return sorted + (1 - sorted) * output;
-	return input / (node->spills ? SPILL_MULTIPLE : SORT_MULTIPLE + SORT_LOG_MULTIPLE *
-					log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
+	return input / (node->spills ? SPILL_MULTIPLE :
+					sort_multiple(input_rows / Max(input, TELLING_SHARE)));
+}
+
+/* Limits a share to the limits that follow from the number of batches that are done. */
+static double
+within_batch(const LiveCounts *counts, double rows)
+{
+	return Min(Max(rows, counts->batch / (double) counts->batches),
+			   (counts->batch + 1) / (double) counts->batches);
+}
+
+/*
+ * Sets the shares of an aggregate that reads its rows several times, for grouping sets.  Only the
+ * first time, it reads the rows of its input.
+ */
+static void
+share_of_passes(ProgressWalk *walk, int place, const NodeProgress *driver)
+{
+	NodeProgress *p = &walk->nodes[place];
+	const LiveCounts *counts = live_counts(walk->image, place);
+
+	expect_from_rows(walk, place, NAN);
+	p->rows = within_batch(counts, share(rows_of(walk, place), p->rows_expected));
+	p->work = counts->batch == 0 ? driver->rows / counts->batches : p->rows;
+	p->work_doubt = Max(p->work_doubt, p->doubt);
+}
+
+/*
+ * Sets the shares of a sorted aggregate that sorts the rows of each group for DISTINCT or ORDER BY.
+ * The rows of a group are sorted when all of them have been read, and then the group is returned.
+ * So the work for the latest group is not done yet when the input ends.  If a condition (HAVING)
+ * removes groups, their number is unknown.
+ */
+static void
+share_of_sorted_groups(ProgressWalk *walk, int place, const NodeProgress *driver,
+					   double input_rows)
+{
+	NodeProgress *p = &walk->nodes[place];
+	double		groups = rows_of(walk, place);
+	double		multiple;
+
+	if (walk->image->header.late || live_node(walk->image, place)->has_condition || p->loops > 1)
+		return;
+	p->rows_expected = Max(p->rows_expected, groups + 1);
+	p->rows = Min(driver->rows, share(groups, p->rows_expected));
+	multiple = sort_multiple(input_rows / (groups + 1));
+	p->work = driver->rows / multiple + (1 - 1 / multiple) * p->rows;
 }
 
 /* Returns the share of the rows that a nested loop has returned, from those of its inputs. */
@@ -499,6 +562,11 @@ nested_share(ProgressWalk *walk, int outer, int inner)
 	return Min(walk->nodes[outer].rows, share(rows_of(walk, inner), p->rows_expected));
 }
 
+/*
+ * Computes a node's expected rows, and its shares of work and rows, from those of its inputs, which
+ * are computed first.  Then walks the subplans of its expressions, whose number of loops depends on
+ * its own share.
+ */
 static void
 walk_node(ProgressWalk *walk, int place, double loops)
 {
@@ -553,15 +621,14 @@ walk_node(ProgressWalk *walk, int place, double loops)
 						walk->reason = began_late;
 					p->rows = share(rows_of(walk, place), p->rows_expected);
 					if (counts->batch >= 0)
-						p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
-									  (counts->batch + 1) / (double) counts->batches);
+						p->rows = within_batch(counts, p->rows);
 					p->work = OUTER_SHARE * driver->rows + (1 - OUTER_SHARE) * p->rows;
 					break;
 				}
 				expect_from_rows(walk, place, p->rows);
 				break;
 			case T_RecursiveUnion:
-				walk->reason = gettext_noop("the number of rounds of a recursive query is unknown");
+				walk->reason = "recursive query";
 				break;
 			case T_Material:
 				expect_from_rows(walk, place, NAN);
@@ -589,7 +656,14 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				if (node->tag == T_Agg &&
 					node->startup_cost < live_node(walk->image, input)->total_cost)
 				{
+					if (counts->batches > 0 && !walk->image->header.late)
+					{
+						share_of_passes(walk, place, driver);
+						break;
+					}
 					expect_from_rows(walk, place, driver->rows);
+					if (node->sorting_cost > 0)
+						share_of_sorted_groups(walk, place, driver, input_rows);
 					break;
 				}
 				expect_from_rows(walk, place, NAN);
@@ -642,6 +716,10 @@ walk_first(ProgressWalk *walk)
 		walk->nodes[i].first_work = walk->nodes[i].work;
 }
 
+/*
+ * Walks the plan, and adds up the remaining times of the nodes.  Converts this sum to elapsed time
+ * by the ratio of the elapsed time so far to the sum of the nodes' times so far.
+ */
 LiveProgress
 live_progress(LiveImage *image, const int *processes, TimestampTz now)
 {
@@ -659,7 +737,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	int64		counted_us = header->as_of - header->since - header->suspended_us;
 
 	if (n == 0)
-		progress.reason = gettext_noop("the plan has more nodes than are shown");
+		progress.reason = "too many nodes";
 	if (progress.reason != NULL)
 		return progress;
 	walk.nodes = palloc0(sizeof(NodeProgress) * n);
@@ -698,7 +776,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	if (walk.reason == NULL &&
 		(timed_cost <= TELLING_COST * plan_cost || done_ns <= 0 ||
 		 (header->late && counted_us < LEAST_COUNTED)))
-		walk.reason = gettext_noop("too little of the plan is done");
+		walk.reason = "too early";
 	progress.reason = walk.reason;
 	pfree(walk.nodes);
 	if (progress.reason != NULL)

@@ -63,7 +63,6 @@ observe(LiveExecution *live, PlanState *called)
 {
 	ObserveOptions options = {.late = called != NULL, .no_workers = true};
 	Observation *o;
-	int			place;
 
 	plan_sampler_prepare(false);
 	o = observe_attach(live->desc, &options);
@@ -74,15 +73,17 @@ observe(LiveExecution *live, PlanState *called)
 	live->nodes = live->observation = o;
 	live->own = true;
 	observe_begin_part(o);
-	place = called == NULL ? -1 : observed_place(o, called);
-	if (place >= 0)
-		*current_number = o->nodes[place].kind == NODE_SAMPLED &&
-			!o->nodes[place].probed.is_called ?
-			o->nodes[place].probed.number : o->nodes[place].probed.above;
+	if (called != NULL)
+		observe_called(o, called);
 }
 
 static void publish(LiveExecution *live, bool first);
 
+/*
+ * Occupies slots, attaches an observation unless the execution is observed or instrumented, and
+ * publishes the execution for the first time.  The reset callback of the query's memory frees the
+ * slots, also after an error.
+ */
 LiveExecution *
 live_begin(QueryDesc *desc, int level, TimestampTz started_at, PlanState *called)
 {
@@ -112,6 +113,8 @@ live_begin(QueryDesc *desc, int level, TimestampTz started_at, PlanState *called
 		observe(live, called);
 		header->late = called != NULL;
 	}
+	else if (live->observation != NULL && live->observation->options.late)
+		header->late = true;
 	else
 		header->since = started_at;
 	header->sampled = live->observation != NULL;
@@ -207,6 +210,11 @@ share_scanned(const PlanState *node, bool mapped)
 	return fmod((double) heap->rs_cblock + blocks - heap->rs_startblock, blocks) / blocks;
 }
 
+/*
+ * Publishes in how many batches a node handles its rows, and the current one: those of a hash join,
+ * or how often an aggregate with grouping sets sorts and reads its rows.  Its phase 0 returns the
+ * groups of hash tables, at the end.
+ */
 static void
 put_batches(const PlanState *node, LiveCounts *counts)
 {
@@ -214,6 +222,16 @@ put_batches(const PlanState *node, LiveCounts *counts)
 		NULL;
 	bool		several = table != NULL && table->nbatch > 1;
 
+	if (IsA(node, AggState))
+	{
+		const AggState *agg = (const AggState *) node;
+		int			passes = agg->numphases - 1;
+
+		counts->batches = passes > 1 ? passes : 0;
+		counts->batch = passes <= 1 ? 0 :
+			agg->current_phase > 0 ? agg->current_phase - 1 : passes - 1;
+		return;
+	}
 	counts->batches = several ? table->nbatch : 0;
 	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
 }

@@ -49,6 +49,10 @@ whole_ns(const PlanState *node)
 	return instr_so_far(node->instrument).total_ns + instr_call_ns(node->instrument);
 }
 
+/*
+ * Takes the times from the server's timers.  A node's self time is its time minus those of the
+ * nodes that it has called.
+ */
 static void
 put_server_times(LiveExecution *live)
 {
@@ -177,6 +181,10 @@ move_waits(LiveExecution *live)
 	}
 }
 
+/*
+ * Takes the times from the samples so far, as plan_estimate() does at the end, but in memory that
+ * was allocated before, because this may be called in a signal handler.
+ */
 static void
 put_sampled_times(LiveExecution *live)
 {

@@ -16,6 +16,7 @@
 
 #include "plan/estimate/sample_sums.h"
 
+/* Bytes of a line of the CPU caches, on x86 and most Arm processors. */
 #define LINE_SIZE		64
 
 /* Mean time between two ticks (SamplerTicks), in ns.  It varies at random by up to a quarter. */
@@ -105,6 +106,7 @@ typedef struct SamplerTicks
 {
 	volatile uint32 n;			/* number of ticks */
 	volatile uint32 first;		/* tick after the latest pause without ticks */
+	volatile uint32 ticking;	/* there is no pause */
 	pg_atomic_uint64 wanted_ns; /* latest time at which a process wanted them */
 	pg_atomic_uint64 times_ns[TICKS_KEPT];	/* of tick i at i % TICKS_KEPT */
 } SamplerTicks;

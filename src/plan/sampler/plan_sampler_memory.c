@@ -1,4 +1,20 @@
-/* The observed process's side of the sampler. */
+/*
+ * The observed process's side of the sampler.
+ *
+ * A process that executes observed plans has an ObservedProcess in a segment of dynamic shared
+ * memory, and a slot in plan_sampler_shared that names the segment.  It takes both for its first
+ * such execution, and keeps them until it exits, so that later executions cost little.  The slot is
+ * published last, with a barrier, because the sampler may read it at any time.
+ *
+ * An epoch begins when the sums begin at 0, a part when the process continues to execute a plan.
+ * The process writes the start of a part before it increases the number of the part.  When the
+ * sampler sees another number, it reads the start (follow() in plan_sampler_worker.c).  Neither
+ * side waits: until the sampler has noticed an epoch, seen_epoch shows that the sums are those of
+ * an earlier one.
+ *
+ * Without a sampler or without shared memory, the process uses memory of its own, and a timeout
+ * adds the samples (sample_self()).
+ */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -10,7 +26,6 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timeout.h"
 #include "utils/wait_event.h"
@@ -19,6 +34,7 @@
 #include "core/cpu_usage.h"
 #include "core/system_clock.h"
 #include "plan/sampler/plan_sampler.h"
+#include "server/settings.h"
 #include "server/subtransaction.h"
 
 /* Largest number of slots.  Fits into memory that the server does not reserve for extensions. */
@@ -132,6 +148,11 @@ plan_sampler_want_ticks(uint64 now_ns)
 		wake_worker();
 }
 
+/*
+ * Outside of shared_preload_libraries, attaches to the shared memory at the first use, in a
+ * subtransaction, because there may be no memory left.  Requests the worker only if no process has
+ * done so in the last second, because the postmaster needs some time to start it.
+ */
 void
 plan_sampler_prepare(bool wait)
 {
@@ -247,6 +268,10 @@ create_segment(void *arg)
 	own_segment = segment;
 }
 
+/*
+ * Creates a larger segment if the present one has too few numbers, but not while a number is in
+ * use, because the sums in use would be lost.
+ */
 bool
 plan_sampler_join(uint32 numbers)
 {
@@ -351,6 +376,10 @@ plan_sampler_begin(bool asked, uint32 numbers, uint32 processes)
 		pg_atomic_write_u32(&observed->seen_epoch, pg_atomic_read_u32(&observed->epoch));
 }
 
+/*
+ * The sampler sees the new part's number last, so the times of its start are valid then.  Returns
+ * the times at which the execution continues.
+ */
 void
 plan_sampler_resume(uint32 number, uint64 *ns, uint64 *cpu_ns)
 {
@@ -392,11 +421,5 @@ plan_sampler_has_sampled(void)
 void
 plan_sampler_define_settings(void)
 {
-	DefineCustomBoolVariable("clocktiming.sampler_off",
-							 "For tests: lets each process sample itself, as without a free background worker.",
-							 NULL,
-							 &without_worker, false,
-							 PGC_USERSET,
-							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, NULL, NULL);
+	setting_define_bool(SETTING_SAMPLER_OFF, &without_worker, NULL, NULL);
 }

@@ -1,18 +1,25 @@
 /*
  * The sampler's main loop.
  *
- * The worker keeps a list of the processes that have a slot.  For each of them it knows when
- * the next sample is due.  Between samples it spins if they are close together and another CPU is
- * idle, else it sleeps.  If no process executes an observed plan, it waits for its latch.
+ * The worker keeps a list of the processes that have a slot.  For each of them it knows when the
+ * next sample is due.  Between samples it spins if they are close together and another CPU is idle,
+ * else it sleeps.  If no process executes an observed plan, it waits for its latch.
+ *
+ * Spinning is necessary, because a sleep of 20 us costs as much CPU time as it lasts on a virtual
+ * machine, and ends some ten microseconds late.  But without an idle CPU, spinning would slow down
+ * the processes that are observed, and make them seem to wait for a CPU.
+ *
+ * Executions for which nobody waits share a bucket of CPU time.  When it is empty, their samples
+ * become so rare that the worker uses BUCKET_RATE of a CPU.
  *
  * The worker reads memory of other processes only where they have published it, and checks each
- * number before it uses it as an index: an error here would restart the whole server.
+ * number before it uses it as an index: after an invalid memory access, the postmaster would
+ * restart the whole server.
  */
 #include "postgres.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -31,9 +38,11 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "core/cpu_set.h"
 #include "core/cpu_usage.h"
 #include "core/random.h"
 #include "core/system_clock.h"
+#include "plan/sampler/long_executions.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/sampler/plan_sampler_worker.h"
 
@@ -41,10 +50,17 @@
 #define KEPT_MS			60000
 #define IDLE_WAIT_MS	10000
 
-/* Time for which the worker spins after it was woken, and after an execution, in ns. */
+/*
+ * Time for which the worker spins after it was woken, and after an execution, in ns, if a CPU is
+ * idle.  With half, it would more often sleep when the next execution begins, whose first sample
+ * is then late by a wake-up; with twice, it would use twice the CPU time after each execution.
+ */
 #define EXPECT_NS		2e6
 
-/* Shortest sleep, in ns.  The kernel adds some ten microseconds. */
+/*
+ * Shortest sleep, in ns; the worker spins for shorter times.  The kernel adds some ten
+ * microseconds, which are a quarter of half as long a sleep.  With twice, it would spin more.
+ */
 #define LEAST_SLEEP_NS	80e3
 
 /* Longest sleep that a process which begins an execution cannot end, in ns. */
@@ -59,7 +75,12 @@
 /* First guess of the CPU time of a sample after a sleep, in ns. */
 #define SLEEP_CPU_NS	20e3
 
-/* Bucket of CPU time for executions for which nobody waits: capacity in ns, and rate. */
+/*
+ * Bucket of CPU time for executions for which nobody waits: capacity in ns, and rate.  It fills in
+ * 50 s without work.  While it is empty, the samples of an execution are so far apart that this
+ * execution alone uses BUCKET_RATE of a CPU; half or twice the rate is half or twice as many
+ * samples.  Several executions use more ("The sampler beside 100 sessions" in doc/benchmarks.md).
+ */
 #define BUCKET_NS		500e6
 #define BUCKET_RATE		0.01
 
@@ -100,6 +121,11 @@ cpu_clock_of(const Watched *w, uint64 now_ns)
 	return (uint64) ts.tv_sec * UINT64CONST(1000000000) + (uint64) ts.tv_nsec;
 }
 
+/*
+ * Begins to watch the process of a slot, unless it is being watched.  Reads the slot's members
+ * first and its pid again afterwards: if the pid has changed, the members may belong to two
+ * processes.  Checks all sizes against that of the segment.
+ */
 static void
 watch_slot(const SamplerSlot *slot, int pid)
 {
@@ -110,6 +136,7 @@ watch_slot(const SamplerSlot *slot, int pid)
 	ObservedProcess *process;
 	Watched    *w;
 	Size		size;
+	bool		attached;
 
 	for (w = watched; w != NULL; w = w->next)
 	{
@@ -126,15 +153,22 @@ watch_slot(const SamplerSlot *slot, int pid)
 		procno >= (int) ProcGlobal->allProcCount)
 		return;
 	segment = dsm_find_mapping(handle);
-	if (segment == NULL)
+	attached = segment == NULL;
+	if (attached)
 		segment = dsm_attach(handle);
 	if (segment == NULL)
 		return;
 	size = dsm_segment_map_length(segment);
 	process = (ObservedProcess *) ((char *) dsm_segment_address(segment) + offset);
-	if (offset % LINE_SIZE != 0 || offset > size || size - offset < observed_size(process->nsums) ||
-		process->nsums > size / sizeof(SampleSums))
+	/* another process may have a segment with this handle by now */
+	if (offset % LINE_SIZE != 0 || offset > size || size - offset < observed_size(0) ||
+		process->nsums > size / sizeof(SampleSums) ||
+		size - offset < observed_size(process->nsums))
+	{
+		if (attached)
+			dsm_detach(segment);
 		return;
+	}
 	w = MemoryContextAllocZero(TopMemoryContext, sizeof(Watched));
 	w->pid = pid;
 	w->handle = handle;
@@ -307,15 +341,15 @@ check_idle_cpus(void)
 	length = fd < 0 ? -1 : pread(fd, line, sizeof(line) - 1, 0);
 	if (length > 0)
 	{
-		cpu_set_t	cpus;
+		CpuSet		cpus;
 
 		line[length] = '\0';
 		slash = strchr(line, '/');
 		while (slash != NULL && slash > line && slash[-1] != ' ')
 			slash--;
-		if (slash != NULL && sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-			pace.cpu_is_idle = atoi(slash) <= CPU_COUNT(&cpus) &&
-				observed_processes() < CPU_COUNT(&cpus);
+		if (slash != NULL && cpus_allowed(&cpus) == 0)
+			pace.cpu_is_idle = atoi(slash) <= CPU_COUNT_S(sizeof(cpus), cpus.parts) &&
+				observed_processes() < CPU_COUNT_S(sizeof(cpus), cpus.parts);
 	}
 #endif
 }
@@ -429,6 +463,7 @@ leave(int code, Datum arg)
 
 	(void) code;
 	(void) arg;
+	plan_sampler_shared->ticks.ticking = 0;
 	(void) pg_atomic_compare_exchange_u32(&plan_sampler_shared->worker_pid, &pid, 0);
 }
 
@@ -444,6 +479,7 @@ tick(uint64 now_ns)
 	if (wanted_ns == 0 || (double) (int64) (now_ns - wanted_ns) > TICKS_WANTED_NS)
 	{
 		paused = true;
+		ticks->ticking = 0;
 		return PG_UINT64_MAX;
 	}
 	if (now_ns >= due_ns)
@@ -457,6 +493,8 @@ tick(uint64 now_ns)
 			ticks->first = n;
 		paused = false;
 		ticks->n = n;
+		ticks->ticking = 1;
+		long_executions_look();
 		due_ns = now_ns + (uint64) (TICK_NS * (0.75 + part / 2));
 	}
 	return due_ns;
@@ -532,6 +570,7 @@ run(void)
 	}
 }
 
+/* Main function of the sampler.  Exits if another sampler has already stored its process ID. */
 void
 clock_sampler_main(Datum arg)
 {

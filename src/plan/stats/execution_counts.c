@@ -1,3 +1,9 @@
+/*
+ * Collects numbers of executions by plan in a hash table of this process.
+ *
+ * A process counts each execution, but adds the numbers to the shared statistics only from time to
+ * time, because that takes a lock.
+ */
 #include "postgres.h"
 
 #include "common/hashfn.h"

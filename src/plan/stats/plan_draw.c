@@ -34,12 +34,12 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/random.h"
 #include "core/system_clock.h"
+#include "plan/explain/execution_classes.h"
 #include "plan/explain/executor_hooks.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/stats/execution_counts.h"
@@ -49,10 +49,8 @@
 #include "plan/stats/plan_store.h"
 #include "plan/stats/shared_gaps.h"
 #include "plan/stats/ticked_executions.h"
-
-/* Number of classes in a backend's table, and of slots for a class; powers of two. */
-#define SLOTS			1024
-#define WAYS			4
+#include "server/args.h"
+#include "server/settings.h"
 
 /* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
@@ -99,17 +97,8 @@
 /* Shortest time between two flushes of the numbers of executions. */
 #define FLUSH_MS		100
 
-typedef struct DrawSlot
-{
-	uint64		key;			/* 0: unused */
-	int32		remaining;		/* executions up to the next timed one; 0: a
-								 * statement of clocktiming, see is_own() */
-	int32		counted;		/* value of "remaining" when executions were
-								 * last added to a plan */
-} DrawSlot;
-
 /*
- * More of a class.  Separate from DrawSlot, so that more slots fit into the caches.  Times in ns.
+ * More of a class.  Separate from ClassSlot, so that more slots fit into the caches.  Times in ns.
  */
 typedef struct DrawHistory
 {
@@ -121,6 +110,8 @@ typedef struct DrawHistory
 	PlanKey		plan;			/* plan to which executions are added */
 	double		ticked_ns;		/* estimated time of all executions, from
 								 * those that were ticked but not drawn */
+	float		late_debt_ns;	/* cost of observing long executions late,
+								 * above what is allowed for their time */
 	LatestMean	run;			/* duration of an execution that was drawn */
 	LatestMean	nodes_cost;		/* cost of timing its nodes */
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
@@ -132,49 +123,16 @@ static bool track = false;
 static bool track_everything = false;
 
 static uint32 seen_resets = 0;
-static DrawSlot slots[SLOTS];
-static DrawHistory histories[SLOTS];
+static DrawHistory histories[CLASS_SLOTS];
 static uint64 random_state = 0;
 static uint64 began_ns = 0;
 static double spent_ns = 0;		/* ns spent on timing new classes */
 static TimestampTz flushed_at = 0;
 
-/*
- * Returns a hash of the query id and the type of the root node.  If there is no query id, uses the
- * plan's cost instead.  Collisions do no harm: they only mean that two classes share one p.
- */
-static inline uint64
-class_key(const QueryDesc *desc)
-{
-	const Plan *plan = desc->plannedstmt->planTree;
-	uint64		key = (uint64) desc->plannedstmt->queryId;
-
-	if (unlikely(key == 0))
-	{
-		memcpy(&key, &plan->total_cost, sizeof(key));
-		key *= UINT64CONST(0x9e3779b97f4a7c15);
-	}
-	return (key ^ (uint64) nodeTag(plan) << 32 ^ (uint64) GetUserId() << 40) | 1;
-}
-
-/* Returns a class's slot, or NULL. */
-static inline DrawSlot *
-find_slot(uint64 key)
-{
-	DrawSlot   *slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
-
-	for (int i = 0; i < WAYS; i++)
-	{
-		if (slot[i].key == key)
-			return &slot[i];
-	}
-	return NULL;
-}
-
 static inline DrawHistory *
-history_of(const DrawSlot *slot)
+history_of(const ClassSlot *slot)
 {
-	return &histories[slot - slots];
+	return &histories[slot - class_slots];
 }
 
 /* Sets the probabilities of the next draw. */
@@ -196,7 +154,7 @@ choose_chances(DrawHistory *history)
 
 /* Returns the number of skipped executions of a class since the latest call. */
 static int64
-take_skipped(DrawSlot *slot)
+take_skipped(ClassSlot *slot)
 {
 	int64		skipped = (int64) slot->counted - slot->remaining;
 
@@ -213,7 +171,7 @@ follow_resets(void)
 	if (likely(resets == seen_resets))
 		return;
 	seen_resets = resets;
-	memset(slots, 0, sizeof(slots));
+	memset(class_slots, 0, sizeof(class_slots));
 	execution_counts_forget();
 }
 
@@ -227,7 +185,7 @@ plan_draw_flush(void)
 	if (!shared_gaps_ready() || !plan_store_ready())
 		return;
 	follow_resets();
-	for (DrawSlot *slot = slots; slot < slots + SLOTS; slot++)
+	for (ClassSlot *slot = class_slots; slot < class_slots + CLASS_SLOTS; slot++)
 	{
 		int64		skipped = take_skipped(slot);
 
@@ -290,8 +248,7 @@ begin_counting(void)
 	seen_resets = shared_gaps_resets();
 	flushed_at = 1;				/* long ago: the first transaction flushes at
 								 * its end */
-	if (plan_sampler_shared != NULL)
-		execution_ticks = &plan_sampler_shared->ticks.n;
+	running_prepare();
 	RegisterXactCallback(at_transaction_end, NULL);
 	RegisterSubXactCallback(at_subtransaction_end, NULL);
 	before_shmem_exit(at_exit, 0);
@@ -305,7 +262,7 @@ chance_of(const DrawHistory *history)
 }
 
 static void
-draw_next(DrawSlot *slot)
+draw_next(ClassSlot *slot)
 {
 	DrawHistory *history = history_of(slot);
 	int64		skipped = take_skipped(slot);
@@ -332,25 +289,25 @@ new_gap(void)
 }
 
 /* Begins a class, for which the slot may have to forget another. */
-static pg_noinline DrawSlot *
+static pg_noinline ClassSlot *
 look_up(uint64 key, const QueryDesc *desc)
 {
 	float		gap = shared_gap(key);
-	DrawSlot   *slot;
+	ClassSlot  *slot;
 
 	follow_resets();
 	/* an unused slot or a random one */
-	slot = &slots[(key >> 20) % (SLOTS / WAYS) * WAYS];
-	for (int i = 1; i < WAYS && slot->key != 0; i++)
+	slot = class_ways(key);
+	for (int i = 1; i < CLASS_WAYS && slot->key != 0; i++)
 		slot++;
 	if (slot->key != 0)
-		slot -= random_next(&random_state) >> 32 & (WAYS - 1);
+		slot -= random_next(&random_state) >> 32 & (CLASS_WAYS - 1);
 	count_executions(&history_of(slot)->plan, take_skipped(slot));
 	*history_of(slot) = (DrawHistory)
 	{
 		.gap = gap > 0 ? gap : new_gap(), .is_new = !(gap > 0), .plan = plan_store_key(desc)
 	};
-	*slot = (DrawSlot)
+	*slot = (ClassSlot)
 	{
 		.key = key
 	};
@@ -362,13 +319,8 @@ look_up(uint64 key, const QueryDesc *desc)
 static bool
 passes(const QueryDesc *desc, CountedStart *start)
 {
-	DrawSlot   *slot = find_slot(class_key(desc));
-
 	ticked_begin(start);
-	if (unlikely(slot == NULL || slot->remaining <= 1))
-		return false;
-	slot->remaining--;
-	return true;
+	return class_skips(desc);
 }
 
 /* If the statement is clocktiming's own, sets "remaining" such that passes() returns false. */
@@ -376,14 +328,14 @@ static bool
 is_own(const QueryDesc *desc)
 {
 	uint64		key;
-	DrawSlot   *slot;
+	ClassSlot  *slot;
 
 	if (likely(!is_own_statement(desc->plannedstmt)))
 		return false;
 	if (unlikely(began_ns == 0))
 		begin_counting();
 	key = class_key(desc);
-	slot = find_slot(key);
+	slot = find_class(key);
 	if (slot == NULL)
 		slot = look_up(key, desc);
 	count_executions(&history_of(slot)->plan, take_skipped(slot));
@@ -391,11 +343,16 @@ is_own(const QueryDesc *desc)
 	return true;
 }
 
+/*
+ * Decides whether to time an execution that passes() has not skipped, and how.  Sets its weight to
+ * the reciprocal of the probability of this decision, and draws the number of executions to skip
+ * next.
+ */
 static bool
 draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 {
 	uint64		key = class_key(desc);
-	DrawSlot   *slot;
+	ClassSlot  *slot;
 	DrawHistory *history;
 	uint64		start_ns;
 	int64		skipped;
@@ -405,10 +362,10 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	if (unlikely(began_ns == 0))
 	{
 		begin_counting();
-		start->ticks = *execution_ticks;
+		start->ticks = execution_ticks->n;
 	}
 	follow_resets();
-	slot = find_slot(key);
+	slot = find_class(key);
 	if (unlikely(slot == NULL))
 		slot = look_up(key, desc);
 	history = history_of(slot);
@@ -444,8 +401,12 @@ draw(const QueryDesc *desc, CountedStart *start, ExecutionDraw *drawn)
 	return true;
 }
 
+/*
+ * Chooses the mean number of executions per drawn one, so that timing costs max_overhead_percent of
+ * the mean duration.
+ */
 static void
-choose_gap(DrawSlot *slot)
+choose_gap(ClassSlot *slot)
 {
 	const DrawHistory *history = history_of(slot);
 	double		run_ns = Max(Max((double) history->run.mean, history->ticked_ns /
@@ -512,6 +473,109 @@ duration_weight(const ExecutionDraw *drawn, double ns)
 	return weight_of(drawn->chance, drawn->whole_chance, ticked, ns);
 }
 
+/* Returns the slot of an execution's class, which may have been forgotten. */
+static ClassSlot *
+found_slot(const QueryDesc *desc)
+{
+	uint64		key = class_key(desc);
+	ClassSlot  *slot = find_class(key);
+
+	return slot != NULL ? slot : look_up(key, desc);
+}
+
+/*
+ * Adds the duration of an execution that was not drawn, and during which the sampler has ticked.
+ * Long executions make the mean duration longer, so more executions are drawn.
+ */
+static void
+add_ticked(const QueryDesc *desc, const PlanKey *key, double ns)
+{
+	double		chance = ticked_chance(ns);
+	DrawHistory *history;
+	double		weight;
+
+	if (chance <= 0)
+		return;
+	history = history_of(found_slot(desc));
+	weight = weight_of(chance_of(history), (double) history->whole_chance, chance, ns);
+	plan_store_add_time(key, ns, weight);
+	history->ticked_ns += weight * ns;
+}
+
+/*
+ * The following functions are about long executions, which are observed from the time at which they
+ * turn out to be long, and count as one execution each.  The others are a stratum of its own: the
+ * nodes of one of them were timed with the probability with which it was drawn.  Executions of a
+ * tick or more are long, too, although they may end before they are observed.
+ *
+ * Stubs may cost more than clocktiming.max_overhead percent of the time of a long execution.  Then
+ * some are not observed, and their time is divided like that of the next one that is
+ * (plan_store.c).
+ */
+static bool
+is_long(const CountedStart *start, double ns)
+{
+	return ns >= TICK_NS && ticked_since(start);
+}
+
+static bool
+joins(const QueryDesc *desc)
+{
+	const ClassSlot *slot = find_class(class_key(desc));
+
+	return slot == NULL || history_of(slot)->late_debt_ns <= 0;
+}
+
+/* Returns the cost of observing a long execution.  Its end costs as much as its beginning. */
+static double
+late_cost_ns(const TimedExecution *execution)
+{
+	const PlanEstimate *plan = execution->run.plan;
+	double		cost_ns = 2 * execution->attach_ns;
+
+	for (int i = 0; plan != NULL && i < plan->nnodes; i++)
+		cost_ns += plan->nodes[i].calls * CALL_NS;
+	return cost_ns;
+}
+
+static void
+pay_late(DrawHistory *history, double ns, double cost_ns)
+{
+	double		debt = (double) history->late_debt_ns + cost_ns - ns * max_overhead_percent / 100;
+
+	history->late_debt_ns = (float) Max(debt, 0);
+}
+
+/* Adds the times of the nodes of an execution. */
+static void
+add_nodes(const TimedExecution *execution, const PlanKey *key)
+{
+	const PlanEstimate *plan = execution->run.plan;
+
+	if (plan != NULL && execution->is_long)
+		plan_store_add_nodes(execution->run.observation, key, plan, 1, execution->run_ns);
+	else if (plan != NULL)
+		plan_store_add_nodes(execution->run.observation, key, plan, execution->drawn.weight, 0);
+	else if (execution->is_long)
+		plan_store_add_unseen(key, execution->run_ns);
+}
+
+/*
+ * Adds a long execution that was not drawn, but observed because it is long, or for EXPLAIN's or
+ * auto_explain's output.  In the second case, the statistics do not cause the cost of observing it.
+ */
+static void
+finished_late(const TimedExecution *execution)
+{
+	const QueryDesc *desc = execution->desc;
+	PlanKey		key = plan_store_key(desc);
+
+	add_nodes(execution, &key);
+	add_ticked(desc, &key, execution->run_ns);
+	pay_late(history_of(found_slot(desc)), execution->run_ns,
+			 execution->run.options.late ? late_cost_ns(execution) : 0);
+}
+
 /* Adds a drawn execution to the statistics, and chooses the probability of the next draws. */
 static void
 finished(TimedExecution *execution)
@@ -519,16 +583,29 @@ finished(TimedExecution *execution)
 	PlanEstimate *plan = execution->run.plan;
 	const ExecutionDraw *drawn = &execution->drawn;
 	PlanKey		key = drawn_key(drawn);
-	DrawSlot   *slot = find_slot(drawn->class);
+	ClassSlot  *slot = find_class(drawn->class);
 	DrawHistory *history;
 	double		cost_ns;
 
+	if (execution->late)
+	{
+		if (isnan(execution->run_ns))
+			execution->run_ns = ticked_elapsed_ns(&drawn->start);
+		finished_late(execution);
+		return;
+	}
 	if (slot == NULL)
 		slot = look_up(drawn->class, execution->desc);
 	history = history_of(slot);
+	execution->is_long |= drawn->complete && is_long(&drawn->start, execution->run_ns);
 	plan_store_add_time(&key, execution->run_ns, duration_weight(drawn, execution->run_ns));
-	if (plan != NULL)
-		plan_store_add_nodes(execution->run.observation, &key, plan, drawn->weight);
+	add_nodes(execution, &key);
+	if (execution->run.options.late)
+	{
+		pay_late(history, execution->run_ns, late_cost_ns(execution));
+		draw_next(slot);
+		return;
+	}
 
 	cost_ns = AFTER_EFFECT * (drawn->cost_ns + execution->attach_ns +
 							  (double) (system_clock_read() - execution->stop_ns));
@@ -547,7 +624,7 @@ static void
 failed(TimedExecution *execution)
 {
 	PlanKey		key = drawn_key(&execution->drawn);
-	DrawSlot   *slot = find_slot(execution->drawn.class);
+	ClassSlot  *slot = find_class(execution->drawn.class);
 
 	/* a class that always fails must not be timed each time */
 	if (slot != NULL && history_of(slot)->gap < NEW_GAP)
@@ -559,33 +636,37 @@ failed(TimedExecution *execution)
 	plan_store_add_failed(&key, execution->drawn.chance < ALWAYS ? 1 / execution->drawn.chance : 1);
 }
 
-/* Long executions make the mean duration longer, so more executions are drawn. */
+/*
+ * Adds an execution that was neither drawn nor joined, during which the sampler has ticked.  If it
+ * is long, its nodes have not been observed, unless EXPLAIN or auto_explain has observed them.
+ */
 static void
-ticked(const QueryDesc *desc, const CountedStart *start)
+ticked(const QueryDesc *desc, const CountedStart *start, bool noted, TimedExecution *observed)
 {
 	PlanKey		key = plan_store_key(desc);
-	DrawSlot   *slot = find_slot(class_key(desc));
-	const DrawHistory *history;
 	double		ns = instr_query_ns(desc);
-	double		chance;
-	double		weight;
 
-	if (slot == NULL)
-		slot = look_up(class_key(desc), desc);
 	if (isnan(ns))
 		ns = ticked_elapsed_ns(start);
-	chance = ticked_chance(ns);
-	if (chance <= 0)
+	noted |= is_long(start, ns);
+	if (noted && observed != NULL)
+	{
+		/* its nodes are known: finished() adds them */
+		observed->late = observed->is_long = true;
+		observed->drawn.start = *start;
+		observed->drawn.complete = true;
 		return;
-	history = history_of(slot);
-	weight = weight_of(chance_of(history), (double) history->whole_chance, chance, ns);
-	plan_store_add_time(&key, ns, weight);
-	history_of(slot)->ticked_ns += weight * ns;
+	}
+	add_ticked(desc, &key, ns);
+	if (!noted)
+		return;
+	plan_store_add_unseen(&key, ns);
+	pay_late(history_of(found_slot(desc)), ns, 0);
 }
 
 static const ExecutionSampler sampler = {
 	.passes = passes, .is_own = is_own, .draw = draw, .finished = finished, .failed = failed,
-	.ticked = ticked
+	.joins = joins, .ticked = ticked
 };
 
 void
@@ -594,6 +675,20 @@ plan_draw_start(void)
 	ticked_init();
 	/* the setting may have been assigned before shared memory existed */
 	execution_sampler = track ? &sampler : NULL;
+}
+
+bool
+plan_draw_tracks(void)
+{
+	return track;
+}
+
+static bool
+check_track(bool *newval, void **extra, GucSource source)
+{
+	(void) extra;
+	warn_unless_preloaded("clocktiming.track", !*newval || shared_gaps_ready(), source);
+	return true;
 }
 
 static void
@@ -611,21 +706,7 @@ assign_track(bool newval, void *extra)
 void
 plan_draw_init(void)
 {
-	DefineCustomBoolVariable("clocktiming.track",
-							 gettext_noop("Collects statistics of plans and their nodes from all long executions and a random sample of the others."),
-							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
-							 &track, false,
-							 PGC_SUSET, 0, NULL, assign_track, NULL);
-	DefineCustomRealVariable("clocktiming.max_overhead",
-							 gettext_noop("Maximum overhead of the statistics of plans, in percent of the elapsed time."),
-							 gettext_noop("If timing every execution would add more, a random sample is timed. If counting a statement's rows would add more, clock_running does not show it from its start."),
-							 &max_overhead_percent, 1, 0.01, 100,
-							 PGC_SUSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("clocktiming.track_everything",
-							 "For tests: times every execution, regardless of the overhead.",
-							 NULL,
-							 &track_everything, false,
-							 PGC_SUSET,
-							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, NULL, NULL);
+	setting_define_bool(SETTING_TRACK, &track, check_track, assign_track);
+	setting_define_real(SETTING_MAX_OVERHEAD, &max_overhead_percent);
+	setting_define_bool(SETTING_TRACK_EVERYTHING, &track_everything, NULL, NULL);
 }

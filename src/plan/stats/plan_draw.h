@@ -4,6 +4,9 @@
 
 extern double max_overhead_percent;
 
+/* Returns whether clocktiming.track is on in this session. */
+extern bool plan_draw_tracks(void);
+
 /* Called when shared memory exists (shared_gaps.h): applies clocktiming.track. */
 extern void plan_draw_start(void);
 

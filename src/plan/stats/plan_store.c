@@ -1,3 +1,20 @@
+/*
+ * Adds executions to the statistics of plans.
+ *
+ * An execution is added at up to two moments: its duration when it ends, and the times of its nodes
+ * when they have been estimated.  Both find the plan's entry by the PlanKey.  Most executions find
+ * an entry, and only need the shared lock and the lock of the entry's partition.  The first
+ * execution of a plan takes the exclusive lock, and may have to evict other plans.  What needs
+ * memory or catalogs, such as the names of nodes, is prepared before a lock is taken.
+ *
+ * Timing the nodes of a short execution slows it down.  The plan's durations are therefore mostly
+ * those of executions that were timed as a whole, and the times of nodes are multiplied by
+ * plain_factor(), the typical duration of these divided by that of executions with timed nodes.
+ *
+ * An entry has a slot for each of the first PLAN_TREE_MAX nodes of the plan, from the first
+ * execution with timed nodes on.  Slots are in the order of the plan's tree (plan_tree.c), which is
+ * the same in each execution; an execution may lack nodes because of pruning.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -45,7 +62,9 @@ plan_store_key(const QueryDesc *desc)
 
 /*
  * A factor corrects nodes' times for the slowdown by timing.  It is 1 if fewer than FEWEST_WHOLE
- * durations are known, and at least LEAST_FACTOR.
+ * durations are known, because the ratio of two means is then mostly chance.  It is at least
+ * LEAST_FACTOR: timing makes even an execution of 5 us only twice as long, so a smaller ratio has
+ * another cause.
  */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
@@ -58,6 +77,8 @@ typedef struct Execution
 	const int  *places;			/* places of its nodes in "observation" */
 	bool		failed;
 	double		ns;				/* duration */
+	double		long_ns;		/* duration of a long execution, whose nodes
+								 * may have been observed for a part of it */
 	double		weight;
 	int64		counted;		/* > 0: only counts so many executions */
 	TimestampTz now;
@@ -106,33 +127,71 @@ plain_factor(const PlanEntry *entry)
 	return Min(Max(plain / timed, LEAST_FACTOR), 1);
 }
 
-/* Adds a node's times, multiplied by plain_factor().  "node" is NULL if the node was pruned. */
+/* Share of a long execution below which its observed part does not represent it. */
+#define LEAST_SEEN		0.2
+
+/*
+ * Returns how to add the times of a long execution.  The time in which its nodes were not observed,
+ * and that of other long executions of the plan, is divided in proportion to the times that were.
+ * Other executions differ from this one independently.  The time before the observation may be in
+ * the same node each time, so its errors add up.
+ */
+static AddScale
+scale_of_long(PlanEntry *entry, const Execution *execution)
+{
+	double		seen = execution->estimate->run_ns;
+	double		before = Max(execution->long_ns - seen, 0);
+	double		busy = busy_share(execution->estimate->share_ns, execution->estimate->cpu_wait_ns);
+	AddScale	scale = {.factor = 1, .is_long = true};
+
+	if (!(seen > 0) || seen < LEAST_SEEN * execution->long_ns)
+	{
+		entry->unseen_ns += before;
+		entry->unseen_squares += before * before;
+		return scale;
+	}
+	scale.factor += (before + entry->unseen_ns) / seen;
+	scale.squares = busy * busy *
+		(entry->unseen_squares + before * (before + 2 * entry->before_ns));
+	entry->before_ns += before;
+	entry->unseen_ns = entry->unseen_squares = 0;
+	return scale;
+}
+
+/* Adds a node's times.  "node" is NULL if the node was pruned. */
 static void
 add_times(NodeSlot *slot, const PlanEstimate *plan, const NodeEstimate *node, double w,
-		  double factor)
+		  const AddScale *scale)
 {
+	double		factor = scale->factor;
+
 	if (node == NULL || (node->loops <= 0 && !(node->times.self_ns > 0)))
 	{
 		weighted_add(&slot->total, w, 0, 0);
 		weighted_add(&slot->self, w, 0, 0);
-		node_parts_add(&slot->parts, plan, NULL, w, factor);
+		node_parts_add(&slot->parts, plan, NULL, w, scale);
 		return;
 	}
 	if (!isfinite(node->times.total_ns) || !isfinite(node->times.self_ns))
 		return;
 	weighted_add(&slot->total, w, factor * node->times.total_ns,
-				 variance_of(factor * node->total_margin_ns));
+				 variance_of(factor * node->total_margin_ns) +
+				 unseen_variance(scale, node->times.total_ns, plan->share_ns));
 	weighted_add(&slot->self, w, factor * node->times.self_ns,
-				 variance_of(factor * node->self_margin_ns));
-	node_parts_add(&slot->parts, plan, node, w, factor);
+				 variance_of(factor * node->self_margin_ns) +
+				 unseen_variance(scale, node->times.self_ns, plan->share_ns));
+	node_parts_add(&slot->parts, plan, node, w, scale);
 	slot->share_ns += w * factor * node->times.self_ns;
-	slot->calls += w * node->calls;
+	if (scale->is_long)
+		long_times_add(&slot->long_times, &node->times, w * factor);
 }
 
 /* Adds the time outside of the nodes, and the sums of all nodes and of that time. */
 static void
-add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, double factor)
+add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, const AddScale *scale)
 {
+	double		factor = scale->factor;
+
 	for (int i = -1; i < plan->nnodes; i++)
 	{
 		const NodeEstimate *node = i < 0 ? &plan->outside : &plan->nodes[i];
@@ -144,12 +203,22 @@ add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, double fact
 		entry->cpu_wait_ns += w * factor * node->times.cpu_wait_ns;
 		for (int k = 0; k < node->nwaits; k++)
 			wait_set_add(&entry->waits, node->waits[k].event, w * factor * node->waits[k].ns);
+		if (scale->is_long)
+			long_times_add(&entry->all_long, &node->times, w * factor);
 	}
+	if (scale->is_long)
+	{
+		long_times_add(&entry->outside_long, &plan->outside.times, w * factor);
+		entry->long_ns += w * factor * plan->run_ns;
+	}
+	else
+		entry->short_ns += w * factor * plan->run_ns;
 	/* the sum was measured, not sampled */
 	weighted_add(&entry->all, w, factor * plan->share_ns, 0);
 	weighted_add(&entry->outside, w, factor * plan->outside.times.self_ns,
-				 variance_of(factor * plan->outside.self_margin_ns));
-	node_parts_add(&entry->outside_parts, plan, &plan->outside, w, factor);
+				 variance_of(factor * plan->outside.self_margin_ns) +
+				 unseen_variance(scale, plan->outside.times.self_ns, plan->share_ns));
+	node_parts_add(&entry->outside_parts, plan, &plan->outside, w, scale);
 	entry->outside_share_ns += w * factor * plan->outside.times.self_ns;
 	entry->share_ns += w * factor * plan->share_ns;
 }
@@ -169,8 +238,13 @@ place_of(const Observation *o, const Plan *plan)
 	return -1;
 }
 
+/*
+ * Adds an execution to a node's sums.  "place" is the node's index in the estimate, or negative if
+ * the node was not observed.  An execution that was joined late adds times, but no rows.
+ */
 static void
-add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execution, double plain)
+add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execution,
+			const AddScale *scale)
 {
 	double		w = execution->weight;
 	const NodeEstimate *node;
@@ -179,12 +253,16 @@ add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execut
 	/* another extension may set the same planId for different plans */
 	if (slot->tag != (int32) nodeTag(plan))
 		return;
+	node = place >= 0 ? &execution->estimate->nodes[place] : NULL;
+	add_times(slot, execution->estimate, node, w, scale);
+	/* rows before the observation began are unknown */
+	if (execution->observation->options.late)
+		return;
 	slot->w += w;
 	slot->estimated_rows += w * plan->plan_rows;
-	node = place >= 0 ? &execution->estimate->nodes[place] : NULL;
-	add_times(slot, execution->estimate, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
+	slot->calls += w * node->calls;
 	slot->rows += w * node->rows;
 	slot->loops += w * node->loops;
 	slot->begun += w;
@@ -193,10 +271,14 @@ add_to_slot(NodeSlot *slot, const Plan *plan, int place, const Execution *execut
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
+/*
+ * Adds an execution: a number of uncounted ones, the time of a failed or of a complete one, or the
+ * times of its nodes.  The caller holds the entry's lock, so this must not raise an error.
+ */
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
-	double		plain = 1;
+	AddScale	scale = {.factor = 1};
 	int			i = 0;
 
 	if (entry->first_seen == 0)
@@ -207,6 +289,12 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		return;
 	if (execution->tree == NULL)
 	{
+		if (execution->long_ns > 0)
+		{
+			entry->unseen_ns += execution->long_ns;
+			entry->unseen_squares += execution->long_ns * execution->long_ns;
+			return;
+		}
 		if (execution->failed)
 			weighted_add(&entry->failed, execution->weight, 0, 0);
 		else
@@ -218,17 +306,19 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		return;
 
 	/* the same factor for all times, so that shares add up to 100 % */
-	if (execution->ns < NOT_SLOWED_NS)
+	if (execution->long_ns > 0)
+		scale = scale_of_long(entry, execution);
+	else if (execution->ns < NOT_SLOWED_NS)
 	{
 		weighted_add(&entry->with_nodes, execution->weight, execution->ns, 0);
-		plain = plain_factor(entry);
+		scale.factor = plain_factor(entry);
 	}
-	add_plan_times(entry, execution->estimate, execution->weight, plain);
+	add_plan_times(entry, execution->estimate, execution->weight, &scale);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 	{
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i].plan, execution->places[i],
-					execution, plain);
+					execution, &scale);
 		i++;
 	}
 }
@@ -301,6 +391,10 @@ copy_name(NameData *name, const char *from)
 		namestrcpy(name, from);
 }
 
+/*
+ * Looks up the names of all nodes, and arranges the nodes as EXPLAIN prints them.  Reads catalogs,
+ * so it must be called without a lock.
+ */
 static NewNode *
 new_nodes(const Execution *execution, const List *rtable)
 {
@@ -366,6 +460,11 @@ find_or_make(const PlanKey *key, uint32 hash, int nslots)
 	return entry != NULL ? entry : store_new_entry(key);
 }
 
+/*
+ * Adds an execution.  If there is no entry, or one without slots for its nodes, creates what is
+ * missing under the exclusive lock.  If there is no space even after an eviction, the execution is
+ * not added.
+ */
 static void
 add(const PlanKey *key, const Execution *execution, const List *rtable)
 {
@@ -396,14 +495,15 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 
 void
 plan_store_add_nodes(const Observation *observation, const PlanKey *key,
-					 const PlanEstimate *estimate, double weight)
+					 const PlanEstimate *estimate, double weight, double long_ns)
 {
 	const PlannedStmt *plan = observation->desc->plannedstmt;
 	PlanTree	tree;
 	int			places[PLAN_TREE_MAX];
 	Execution	execution = {
 		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
-		.ns = estimate->run_ns, .weight = weight, .now = GetCurrentTimestamp()
+		.ns = estimate->run_ns, .long_ns = long_ns, .weight = weight,
+		.now = GetCurrentTimestamp()
 	};
 
 	if (!plan_store_ready() || estimate->nnodes == 0)
@@ -421,6 +521,15 @@ plan_store_add_time(const PlanKey *key, double ns, double weight)
 	Execution	execution = {.ns = Max(ns, 0), .weight = weight, .now = GetCurrentTimestamp()};
 
 	if (plan_store_ready() && weight > 0)
+		add(key, &execution, NIL);
+}
+
+void
+plan_store_add_unseen(const PlanKey *key, double ns)
+{
+	Execution	execution = {.long_ns = ns, .now = GetCurrentTimestamp()};
+
+	if (plan_store_ready() && ns > 0)
 		add(key, &execution, NIL);
 }
 

@@ -26,10 +26,11 @@ extern bool plan_store_ready(void);
 
 /*
  * Adds the times of nodes.  Called between ExecutorFinish() and ExecutorEnd(), after
- * plan_store_add_time().
+ * plan_store_add_time().  "long_ns": duration of a long execution (plan_draw.c), whose weight is 1;
+ * else 0.
  */
 extern void plan_store_add_nodes(const Observation *observation, const PlanKey *key,
-								 const PlanEstimate *estimate, double weight);
+								 const PlanEstimate *estimate, double weight, double long_ns);
 
 /*
  * The following functions raise no error, because ends of transactions call them.
@@ -37,6 +38,9 @@ extern void plan_store_add_nodes(const Observation *observation, const PlanKey *
  * Adds a duration; nothing if the weight is 0.
  */
 extern void plan_store_add_time(const PlanKey *key, double ns, double weight);
+
+/* Adds the duration of a long execution whose nodes were not observed. */
+extern void plan_store_add_unseen(const PlanKey *key, double ns);
 
 /* Adds a failed execution. */
 extern void plan_store_add_failed(const PlanKey *key, double weight);

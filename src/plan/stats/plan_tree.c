@@ -79,6 +79,7 @@ walk_list(TreeWalk *walk, const List *plans, int depth, int parent)
 		walk_node(walk, lfirst(cell), depth, parent, false);
 }
 
+/* Walks the inputs of node types that have others than lefttree and righttree. */
 static void
 walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
 {
@@ -107,6 +108,10 @@ walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
 	}
 }
 
+/*
+ * Visits a node, its InitPlans, then its inputs, as EXPLAIN does.  Several nodes may refer to the
+ * same InitPlan, which is visited at the first of them.
+ */
 static void
 walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan)
 {
@@ -230,6 +235,10 @@ is_backward(const Plan *plan)
 		 ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
 }
 
+/*
+ * Composes the name that EXPLAIN prints, such as "Parallel Hash Left Join".  The name is part of
+ * the plan's hash, so it must not change within a major version.
+ */
 void
 plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 {

@@ -15,6 +15,10 @@ typedef struct PlanKey
 
 #define PLAN_TREE_MAX	200		/* maximum number of nodes in PlanTree */
 
+/*
+ * Bytes of the name of a node's type.  The longest one of the server's own types has 33 characters;
+ * those of custom scans may be shortened.
+ */
 #define NODE_TYPE_LENGTH	48
 
 typedef struct PlanTreeNode

@@ -1,3 +1,12 @@
+/*
+ * A table of classes in shared memory, without locks.
+ *
+ * Each class has one place, by a hash of its key, and replaces the class that was there.  The gap
+ * is written before the key.  A process may still read a gap that another process has just written
+ * for another class.  So it times executions with another probability than intended, until it has
+ * measured the cost itself.  The weights of executions remain right, because they are computed from
+ * the probability that was used.
+ */
 #include "postgres.h"
 
 #include "common/hashfn.h"

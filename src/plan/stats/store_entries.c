@@ -1,3 +1,13 @@
+/*
+ * Entries, slots and eviction of the statistics of plans.
+ *
+ * Each plan has a value, the total time of its executions.  If there is no space for a new plan,
+ * the EVICTED_PERCENT least valuable plans are removed, and more of them if their slots do not
+ * suffice.  Removing several at once makes evictions rare, which sort all plans under the exclusive
+ * lock.  At each eviction, the values of the remaining plans are multiplied by AGEING.  So the time
+ * of a plan counts the less, the more plans have been evicted since, and a plan that was important
+ * once does not stay for ever.  This is the method of pg_stat_statements.
+ */
 #include "postgres.h"
 
 #include "plan/stats/store_entries.h"
@@ -65,6 +75,7 @@ store_remove(PlanEntry *entry)
 	(void) hash_search(plan_store_hash, &entry->key, HASH_REMOVE, NULL);
 }
 
+/* Removes the entries with the smallest values, and ages those that remain. */
 void
 store_evict(int nslots)
 {

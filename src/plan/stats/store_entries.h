@@ -19,6 +19,10 @@
 #include "plan/stats/node_parts.h"
 #include "plan/stats/plan_tree.h"
 
+/*
+ * Number of the entries' locks, so that sessions which add executions of different plans seldom
+ * wait for each other.
+ */
 #define STORE_PARTITIONS	16
 
 #define NO_SLOT				(-1)
@@ -48,6 +52,7 @@ typedef struct NodeSlot
 	double		log_factor;		/* sum of logarithms of row misestimates */
 	double		worst_factor;	/* largest row misestimate, a ratio; 0: none */
 	NodeParts	parts;			/* of the self times */
+	LongTimes	long_times;		/* sums over the long executions */
 } NodeSlot;
 
 typedef struct PlanEntry
@@ -76,7 +81,20 @@ typedef struct PlanEntry
 	WaitSet		waits;
 	WeightedSums outside;		/* ns; time outside of the nodes */
 	double		outside_share_ns;	/* ns, weighted sum */
+	double		unseen_ns;		/* time of long executions in which no node
+								 * was observed, and which is not in the
+								 * nodes' times yet; and the sum of its
+								 * squares */
+	double		unseen_squares;
+	double		before_ns;		/* time of long executions before their
+								 * observation, which is in the nodes' times */
 	NodeParts	outside_parts;
+	LongTimes	outside_long;	/* parts of these in long executions */
+	LongTimes	all_long;		/* of "all" and the three below it */
+	double		long_ns;		/* durations of the long executions, and of
+								 * the others whose nodes were timed, scaled
+								 * as the times of their nodes */
+	double		short_ns;
 } PlanEntry;
 
 typedef struct EvictionCandidate

@@ -12,7 +12,6 @@
 #include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -21,12 +20,13 @@
 #include "plan/stats/store_entries.h"
 #include "plan/stats/store_memory.h"
 #include "server/checked_file.h"
+#include "server/settings.h"
 
 #define STORE_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/clocktiming.stat"
 #define STORE_MAGIC		0x43544d47
 
 /* Version of the file's layout.  Increase it when the meaning of a structure changes. */
-#define STORE_LAYOUT	7
+#define STORE_LAYOUT	8
 
 typedef struct StoreHeader
 {
@@ -217,23 +217,13 @@ store_load(void)
 
 #define TRANCHE			"clocktiming_plans"
 #define SLOTS_PER_PLAN	12		/* assumed average number of nodes */
-#define TRACK_MAX_DEFAULT	1000
-#define TRACK_MAX_LEAST	100
-#define TRACK_MAX_MOST	50000
 
-static int	track_max = TRACK_MAX_DEFAULT;
+static int	track_max = 1000;
 
 void
 store_define_settings(void)
 {
-	DefineCustomIntVariable("clocktiming.track_max",
-							gettext_noop("Maximum number of plans with statistics."),
-							gettext_noop("If there are more plans, those with the least total time are evicted."),
-							&track_max,
-							TRACK_MAX_DEFAULT, TRACK_MAX_LEAST, TRACK_MAX_MOST,
-							PGC_AT_START,
-							0,
-							NULL, NULL, NULL);
+	setting_define_int(SETTING_TRACK_MAX, &track_max, NULL);
 }
 
 static Size
@@ -259,6 +249,10 @@ store_shmem_request(void)
 	RequestNamedLWLockTranche(TRANCHE, 1 + STORE_PARTITIONS);
 }
 
+/*
+ * Allocates and initialises the memory, and loads the file of the previous run.  Only the
+ * postmaster saves the statistics, after all other processes have ended.
+ */
 void
 store_shmem_init(void)
 {

@@ -1,3 +1,11 @@
+/*
+ * Reads the statistics of plans.
+ *
+ * A reader holds the shared lock, so that no entry is created or removed, and for each entry the
+ * lock of its partition, so that the copy of an entry is consistent.  It must not raise an error
+ * meanwhile, and must not use much time, because new plans wait for the exclusive lock.  So it
+ * copies entries, or only selects the worst nodes, and forms rows later.
+ */
 #include "postgres.h"
 
 #include "common/hashfn.h"
@@ -7,6 +15,89 @@
 
 #include "compat.h"
 #include "plan/stats/store_read.h"
+
+static void
+multiply_sums(WeightedSums *sums, double factor, double variance)
+{
+	sums->wx *= factor;
+	sums->w2x *= factor;
+	sums->wxx *= factor * factor;
+	sums->w2xx *= factor * factor;
+	sums->wv = sums->wv * factor * factor + variance;
+}
+
+static void
+multiply_waits(WaitSet *set, double factor)
+{
+	for (int i = 0; i < WAIT_SET_SIZE; i++)
+	{
+		set->counters[i].ns *= factor;
+		set->counters[i].error_ns *= (float) factor;
+	}
+}
+
+static void
+multiply_parts(NodeParts *parts, const AddScale *scale, double all_ns)
+{
+	multiply_sums(&parts->cpu, scale->factor, unseen_variance(scale, parts->cpu.wx, all_ns));
+	multiply_sums(&parts->wait, scale->factor, unseen_variance(scale, parts->wait.wx, all_ns));
+	parts->cpu_wait_ns *= scale->factor;
+	multiply_waits(&parts->waits, scale->factor);
+}
+
+/*
+ * Returns how to divide the time in which no node of the plan was observed among the nodes, in
+ * proportion to the time that was.  The factor is 1 if there is none.
+ */
+static AddScale
+unseen_scale(const PlanEntry *entry)
+{
+	double		seen = entry->all.wx + entry->cpu_wait_ns;
+	double		busy = busy_share(entry->all.wx, entry->cpu_wait_ns);
+
+	return (AddScale)
+	{
+		.factor = seen > 0 ? 1 + entry->unseen_ns / seen : 1,
+			.squares = busy * busy * entry->unseen_squares
+	};
+}
+
+static void
+divide_node(const PlanEntry *entry, NodeSlot *node)
+{
+	const AddScale scale = unseen_scale(entry);
+	double		all_ns = entry->all.wx;
+
+	multiply_sums(&node->total, scale.factor, unseen_variance(&scale, node->total.wx, all_ns));
+	multiply_sums(&node->self, scale.factor, unseen_variance(&scale, node->self.wx, all_ns));
+	multiply_parts(&node->parts, &scale, all_ns);
+	long_times_multiply(&node->long_times, scale.factor);
+	node->share_ns *= scale.factor;
+}
+
+/* Does the same for the entry, after divide_node(). */
+static void
+divide_entry(PlanEntry *entry)
+{
+	const AddScale scale = unseen_scale(entry);
+	double		all_ns = entry->all.wx;
+
+	multiply_sums(&entry->outside, scale.factor,
+				  unseen_variance(&scale, entry->outside.wx, all_ns));
+	multiply_parts(&entry->outside_parts, &scale, all_ns);
+	entry->outside_share_ns *= scale.factor;
+	multiply_sums(&entry->all, scale.factor, 0);
+	multiply_waits(&entry->waits, scale.factor);
+	entry->cpu_ns *= scale.factor;
+	entry->wait_ns *= scale.factor;
+	entry->cpu_wait_ns *= scale.factor;
+	entry->share_ns *= scale.factor;
+	long_times_multiply(&entry->outside_long, scale.factor);
+	long_times_multiply(&entry->all_long, scale.factor);
+	entry->long_ns *= scale.factor;
+	entry->short_ns *= scale.factor;
+	entry->unseen_ns = entry->unseen_squares = 0;
+}
 
 /* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
 static bool
@@ -36,6 +127,12 @@ copy_all(PlanCopy **copies, int *n)
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 			nodes[plan_store->slots[slot].place] = plan_store->slots[slot];
 		LWLockRelease(lock);
+		if (copy->entry.unseen_ns > 0)
+		{
+			for (int i = 0; i < copy->entry.nslots; i++)
+				divide_node(&copy->entry, &nodes[i]);
+			divide_entry(&copy->entry);
+		}
 		nodes += entry->nslots;
 	}
 	return true;
@@ -66,6 +163,9 @@ store_outside(const PlanEntry *entry)
 	slot.self = entry->outside;
 	slot.share_ns = entry->outside_share_ns;
 	slot.parts = entry->outside_parts;
+	slot.long_times = entry->outside_long;
+	/* "total" is the sum of all self times */
+	slot.long_times.total_ns = entry->all_long.self_ns;
 	return slot;
 }
 
@@ -84,18 +184,25 @@ visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void
 	while ((entry = hash_seq_search(&all)) != NULL)
 	{
 		LWLock	   *lock = partition_lock(get_hash_value(plan_store_hash, &entry->key));
-		NodeSlot	outside;
+		PlanEntry	divided;
+		NodeSlot	node;
 
 		if (userid != 0 && entry->key.userid != userid)
 			continue;
 		LWLockAcquire(lock, LW_SHARED);
-		outside = store_outside(entry);
-		if (outside.total.n > 0)
-			visit(entry, &outside, arg);
-		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+		divided = *entry;
+		if (entry->unseen_ns > 0)
+			divide_entry(&divided);
+		node = store_outside(&divided);
+		if (node.total.n > 0)
+			visit(&divided, &node, arg);
+		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = node.next)
 		{
-			if (plan_store->slots[slot].total.n > 0)
-				visit(entry, &plan_store->slots[slot], arg);
+			node = plan_store->slots[slot];
+			if (entry->unseen_ns > 0)
+				divide_node(entry, &node);
+			if (node.total.n > 0)
+				visit(&divided, &node, arg);
 		}
 		LWLockRelease(lock);
 	}
@@ -211,6 +318,10 @@ store_info(void)
 	return info;
 }
 
+/*
+ * Removes plans.  Also keeps the time of a reset of all, by which monitoring recognises that totals
+ * have begun at 0 again.
+ */
 void
 store_reset(Oid userid, Oid dbid, uint64 queryid)
 {

@@ -1,3 +1,18 @@
+/*
+ * Finds executions during which the sampler has ticked.
+ *
+ * A random sample of executions misses rare long ones.  The sampler ticks every TICK_NS
+ * (plan/sampler/plan_sampler.h).  The longer an execution lasts, the more probable is a tick during
+ * it.  So an execution during which the sampler has ticked is measured, and its weight is the
+ * reciprocal of that probability.
+ *
+ * The sampler may be late, for example on a busy machine.  So the probability is not computed from
+ * TICK_NS alone, but also from the latest intervals between ticks (ticked_chance()).
+ *
+ * An execution's beginning is read from the processor's counter if that is trusted, which takes a
+ * few ns, else from the system clock.  The counter's rate is determined by pairs of readings of the
+ * counter and of the system clock, a second or more apart.
+ */
 #include "postgres.h"
 
 #include "plan/sampler/plan_sampler.h"
@@ -25,7 +40,6 @@ typedef struct CounterPair
 	uint64		ns;
 } CounterPair;
 
-bool		ticked_by_counter = false;
 uint64		ticked_wanted = 0;
 uint64		ticked_want_after = 0;
 
@@ -43,7 +57,7 @@ void
 ticked_init(void)
 {
 #ifdef CLOCKTIMING_HAVE_COUNTER
-	ticked_by_counter = timing_counter_why_not_trusted() == NULL;
+	running_state.by_counter = timing_counter_why_not_trusted() == NULL;
 #endif
 }
 
@@ -74,7 +88,7 @@ ticked_want(uint64 counter)
 double
 ticked_elapsed_ns(const CountedStart *start)
 {
-	CounterPair now = {.counter = ticked_counter(), .ns = system_clock_read()};
+	CounterPair now = {.counter = running_counter(), .ns = system_clock_read()};
 
 	if (now.counter <= start->counter)
 		return 0;

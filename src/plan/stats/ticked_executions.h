@@ -1,20 +1,15 @@
 /*
  * Finds executions during which the sampler has ticked.
  *
- * The sampler ticks every TICK_NS (plan/sampler/plan_sampler.h).  The longer an execution lasts,
- * the more probable is a tick during it.  So ticks find rare long executions, which a random sample
- * misses.  An execution reads a counter at its beginning; its duration is computed at its end if
- * the sampler has ticked.  So other executions only compare two numbers.
+ * An execution reads a counter at its beginning; its duration is computed at its end if the sampler
+ * has ticked.  So other executions only compare two numbers.
  */
 #ifndef CLOCKTIMING_TICKED_EXECUTIONS_H
 #define CLOCKTIMING_TICKED_EXECUTIONS_H
 
-#include "core/system_clock.h"
-#include "core/timing_counter.h"
 #include "plan/explain/executor_hooks.h"
 
 /* State of ticked_begin(), which is inlined because each execution calls it. */
-extern bool ticked_by_counter;	/* the processor's counter is trusted */
 extern uint64 ticked_wanted;	/* reading at which this process wanted ticks */
 extern uint64 ticked_want_after;	/* time until it wants them again */
 
@@ -24,31 +19,21 @@ extern void ticked_init(void);
 /* Keeps the sampler ticking. */
 extern void ticked_want(uint64 counter);
 
-static inline uint64
-ticked_counter(void)
-{
-#ifdef CLOCKTIMING_HAVE_COUNTER
-	if (likely(ticked_by_counter))
-		return timing_counter_read();
-#endif
-	return system_clock_read();
-}
-
 /* Notes the beginning of an execution. */
 static inline void
 ticked_begin(CountedStart *start)
 {
-	start->counter = ticked_counter();
+	start->counter = running_counter();
 	if (unlikely(start->counter - ticked_wanted > ticked_want_after))
 		ticked_want(start->counter);
-	start->ticks = *execution_ticks;
+	start->ticks = execution_ticks->n;
 }
 
 /* Returns whether the sampler has ticked since the beginning of an execution. */
 static inline bool
 ticked_since(const CountedStart *start)
 {
-	return start->ticks != *execution_ticks;
+	return start->ticks != execution_ticks->n;
 }
 
 /* Returns the time in ns since the beginning of an execution; 0 if the counter was set back. */

@@ -58,7 +58,7 @@ my $row = both('CALL clock_executor_overhead(100)', 'overhead_ns', 'typical_over
 cmp_ok($row->{reading_ns}, '<', $slow_ns / 3, 'clock_executor_overhead: reading_ns is of the fast clock');
 both(q{SELECT * FROM clock_executor_overhead_runs(100) WHERE mode = 'timing on'}, 'overhead_ns', 'typical_overhead_ns', 2);
 both(q{SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 100)') WHERE mode = 'timing on'}, undef, 'overhead_ns_per_call', 2);
-both(q{SELECT * FROM clock_impact(detail => true) WHERE setting = 'track_io_timing' LIMIT 1}, undef, 'reading_ns', 1);
+both(q{SELECT * FROM clock_impact(setting => NULL) WHERE setting = 'track_io_timing' LIMIT 1}, undef, 'reading_ns', 1);
 
 $session->quit;
 $node->stop;

@@ -47,7 +47,7 @@ $holder->query('BEGIN; UPDATE a SET k = k WHERE i = 1');
 while_running('UPDATE a SET k = k', now('Lock:transactionid in Update on a'), sub {
 	wait_for('SELECT count(*) > 0 FROM ' . waited('Lock:transactionid') . q{ AND node_type = 'Update'});
 	is(query("SELECT string_agg(concat(node_type, ' ', now), ', ' ORDER BY node), count(waits) $rows"), 'Update Lock:transactionid,   Seq Scan |1', 'a lock of a row: only at one node');
-	is(query("SELECT ends_in FROM clock_activity WHERE pid = $pid"), 'waits for a lock', 'ends_in says so, too');
+	is(query("SELECT ends_in FROM clock_activity WHERE pid = $pid"), 'blocked by ' . $holder->pid, 'ends_in says by whom');
 });
 $holder->query('ROLLBACK');
 while_running(q{SELECT count(*) FROM a x, a y, a z WHERE md5((x.i + y.i + z.i)::text) < 'g'}, "clock_activity WHERE pid = $pid AND now ~ '^CPU in Nested Loop'", sub {

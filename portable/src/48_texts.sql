@@ -1,6 +1,6 @@
 --
--- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
--- includes this file.
+-- Line breaks in texts of clock_advice() and clock_impact(), and the summary of all checks.  The C
+-- extension includes this file.
 --
 
 -- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
