@@ -3166,6 +3166,10 @@ DECLARE
     can_count CONSTANT boolean := current_setting('clocktiming.track', true) IS NOT NULL;
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    -- where auto_explain is not loaded, the setting is unknown
+    sample_rate_now CONSTANT text :=
+        CASE WHEN nullif(current_setting('auto_explain.sample_rate', true), '') IS NULL
+             THEN 'default: ' ELSE 'it is ' END || trim_scale(sample_rate);
     most_rate numeric;
 BEGIN
     verdict := 'unknown';
@@ -3200,11 +3204,11 @@ BEGIN
         WHEN 'low' THEN 'May be on: costs less than 1 %.'
         WHEN 'high' THEN
             CASE verdict WHEN 'off' THEN 'Costs 1 % or more. Switch it on only while you need it.'
-                ELSE format('May be on with auto_explain.sample_rate %s or less (it is %s).',
-                            max_sample_rate, trim_scale(sample_rate)) END
+                ELSE format('May be on with auto_explain.sample_rate %s or less (%s).',
+                            max_sample_rate, sample_rate_now) END
         WHEN 'calls_guessed' THEN
-            format('May be on with auto_explain.sample_rate %s or less (it is %s). Calls of nodes '
-                   'are guessed%s.', max_sample_rate, trim_scale(sample_rate),
+            format('May be on with auto_explain.sample_rate %s or less (%s). Calls of nodes '
+                   'are guessed%s.', max_sample_rate, sample_rate_now,
                    CASE WHEN can_count THEN '; clocktiming.track counts them' ELSE '' END)
         WHEN 'uncertain' THEN
             'May cost less than 1 %, or more. '

@@ -2189,6 +2189,10 @@ DECLARE
     can_count CONSTANT boolean := current_setting('clocktiming.track', true) IS NOT NULL;
     sample_rate CONSTANT numeric :=
         coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    -- where auto_explain is not loaded, the setting is unknown
+    sample_rate_now CONSTANT text :=
+        CASE WHEN nullif(current_setting('auto_explain.sample_rate', true), '') IS NULL
+             THEN 'default: ' ELSE 'it is ' END || trim_scale(sample_rate);
     most_rate numeric;
 BEGIN
     verdict := 'unknown';
@@ -2223,11 +2227,11 @@ BEGIN
         WHEN 'low' THEN 'May be on: costs less than 1 %.'
         WHEN 'high' THEN
             CASE verdict WHEN 'off' THEN 'Costs 1 % or more. Switch it on only while you need it.'
-                ELSE format('May be on with auto_explain.sample_rate %s or less (it is %s).',
-                            max_sample_rate, trim_scale(sample_rate)) END
+                ELSE format('May be on with auto_explain.sample_rate %s or less (%s).',
+                            max_sample_rate, sample_rate_now) END
         WHEN 'calls_guessed' THEN
-            format('May be on with auto_explain.sample_rate %s or less (it is %s). Calls of nodes '
-                   'are guessed%s.', max_sample_rate, trim_scale(sample_rate),
+            format('May be on with auto_explain.sample_rate %s or less (%s). Calls of nodes '
+                   'are guessed%s.', max_sample_rate, sample_rate_now,
                    CASE WHEN can_count THEN '; clocktiming.track counts them' ELSE '' END)
         WHEN 'uncertain' THEN
             'May cost less than 1 %, or more. '
@@ -2602,14 +2606,22 @@ CREATE VIEW clock_activity AS
         SELECT n.* FROM clock_running n
         WHERE n.suspended_at IS NULL
            OR n.suspended_at >= (SELECT s.query_start FROM pg_catalog.pg_stat_activity s
-                                 WHERE s.pid = n.pid))
+                                 WHERE s.pid = n.pid)),
+    -- Sessions that execute nothing, and hold a lock for which a statement waits.
+    idle AS MATERIALIZED (
+        SELECT DISTINCT b.pid
+        FROM pg_catalog.pg_stat_activity w,
+            pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b(pid)
+        WHERE w.state = 'active' AND w.wait_event_type = 'Lock' AND w.wait_event <> 'extend')
     SELECT a.pid,
-           pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.query_start)
-               AS elapsed,
+           pg_catalog.date_trunc('second', pg_catalog.clock_timestamp()
+                                 - CASE a.state WHEN 'active' THEN a.query_start
+                                                ELSE a.state_change END) AS elapsed,
            r.node, pg_catalog.round(r.share_percent::numeric, 1) AS share_percent,
            CASE WHEN r.is_whole AND NOT p.is_procedure
                 THEN r.progress_percent END AS done_percent,
-           CASE WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
+           CASE WHEN a.state <> 'active' THEN a.state
+                WHEN a.wait_event_type = 'Lock' AND a.wait_event <> 'extend'
                 -- a parallel query that holds the lock is listed several times
                 THEN (SELECT CASE pg_catalog.count(b.blocker)
                                  WHEN 0 THEN 'waits for a lock'
@@ -2694,7 +2706,8 @@ CREATE VIEW clock_activity AS
                    WINDOW outermost AS (PARTITION BY n.pid
                                         ORDER BY n.level, n.suspended_at IS NOT NULL, n.as_of DESC)
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
-                            n.suspended_at IS NOT NULL, n.as_of DESC) r ON r.pid = a.pid
+                            n.suspended_at IS NOT NULL, n.as_of DESC) r
+            ON r.pid = a.pid AND a.state = 'active'
         -- Returns the state of most processes of the innermost statement, and the node.  A Gather,
         -- which waits for its workers, counts only if no other node is at work.  Like above, Result
         -- nodes come last.
@@ -2707,21 +2720,23 @@ CREATE VIEW clock_activity AS
                    WHERE n.now IS NOT NULL AND n.suspended_at IS NULL
                    ORDER BY n.pid, pg_catalog.ltrim(n.node_type) = 'Result', n.level DESC,
                             n.as_of DESC, n.node_type ~ 'Gather', n.now_processes DESC,
-                            n.innermost DESC, n.node) c ON c.pid = a.pid
-    WHERE a.state = 'active' AND a.backend_type = 'client backend'
-        AND a.pid <> pg_catalog.pg_backend_pid()
+                            n.innermost DESC, n.node) c
+            ON c.pid = a.pid AND a.state = 'active'
+    WHERE (a.state = 'active'
+           OR a.state LIKE 'idle in transaction%' AND a.pid IN (SELECT i.pid FROM idle i))
+        AND a.backend_type = 'client backend' AND a.pid <> pg_catalog.pg_backend_pid()
         -- always true: calls clock_running() for its error or notice, although no other client may
         -- execute a statement
         AND (SELECT count(*) FROM running) IS NOT NULL
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
     'running statements of other clients in the cluster: the busiest node, the share that is done, '
-    'and the remaining time of each';
+    'and the remaining time of each; and idle transactions that block them';
 GRANT SELECT ON TABLE clock_activity TO PUBLIC;
 COMMENT ON COLUMN clock_activity.pid IS
     'process that executes the statement: in a parallel plan, the leader';
 COMMENT ON COLUMN clock_activity.elapsed IS
-    'time since the statement began, in whole seconds';
+    'time since the statement began, or since an idle transaction became idle, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
     'node with the largest share_percent, of the running nodes if there are any, and its '
     'relation; for a join, the first relation of its inner side. In a function, the node of the '
@@ -2733,11 +2748,13 @@ COMMENT ON COLUMN clock_activity.done_percent IS
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, and in parentheses a range that contains it '
     'in about nine of ten cases; or the reason why it is unknown, such as blocked by 4711, a '
-    'process that holds the lock or waits for it earlier';
+    'process that holds the lock or waits for it earlier; or idle in transaction: the session '
+    'executes nothing, and blocks others';
 COMMENT ON COLUMN clock_activity.now IS
     'event for which the statement waits at present, or CPU, and the node at work, such as '
     'IO:DataFileRead in Seq Scan on orders. In a parallel plan, the state of most processes';
-COMMENT ON COLUMN clock_activity.query IS 'beginning of the statement, without line breaks';
+COMMENT ON COLUMN clock_activity.query IS
+    'beginning of the statement, without line breaks; of an idle transaction, the latest one';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED

@@ -48,7 +48,9 @@ while_running('UPDATE a SET k = k', now('Lock:transactionid in Update on a'), su
 	wait_for('SELECT count(*) > 0 FROM ' . waited('Lock:transactionid') . q{ AND node_type = 'Update'});
 	is(query("SELECT string_agg(concat(node_type, ' ', now), ', ' ORDER BY node), count(waits) $rows"), 'Update Lock:transactionid,   Seq Scan |1', 'a lock of a row: only at one node');
 	is(query("SELECT ends_in FROM clock_activity WHERE pid = $pid"), 'blocked by ' . $holder->pid, 'ends_in says by whom');
+	is(query('SELECT ends_in, now, elapsed IS NOT NULL, node, query FROM clock_activity WHERE pid = ' . $holder->pid), 'idle in transaction|Client:ClientRead|t||UPDATE a SET k = k WHERE i', 'the idle transaction that blocks it has a row');
 });
+is(query('SELECT count(*) FROM clock_activity WHERE pid = ' . $holder->pid), 0, 'an idle transaction that blocks nothing has no row');
 $holder->query('ROLLBACK');
 while_running(q{SELECT count(*) FROM a x, a y, a z WHERE md5((x.i + y.i + z.i)::text) < 'g'}, "clock_activity WHERE pid = $pid AND now ~ '^CPU in Nested Loop'", sub {
 	wait_for("SELECT count(*) > 0 $rows AND node_type ~ 'Nested Loop' AND cpu_ms > 0 AND waits IS NULL AND now IS NOT NULL");
