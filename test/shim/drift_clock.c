@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * drift_clock.c
- *	  For LD_PRELOAD: makes CLOCK_MONOTONIC of a process run at a wrong rate.
+ *	  For LD_PRELOAD: makes CLOCK_MONOTONIC of a process run at a wrong rate, and system calls slow.
  *
  * The faulty time is computed from CLOCK_MONOTONIC_RAW, whose rate NTP does not change.  So the
  * drift relative to that clock is exactly the injected one.  All other clocks are correct.
@@ -11,6 +11,9 @@
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
+#include <stdarg.h>
+#include <sys/syscall.h>
+
 #include "shim.h"
 
 enum
@@ -31,8 +34,16 @@ enum
 	/* duration of a standstill in each period, in ns; the clock never catches up */
 	STILL,
 	SLOW,						/* delay of each reading in ns */
+
+	/*
+	 * Delay in ns of system calls that read a clock, in bursts of
+	 * BURST_CALLS that begin at random
+	 */
+	BURST,
 	WORDS
 };
+
+#define BURST_CALLS		12
 
 static void __attribute__((constructor))
 attach(void)
@@ -74,4 +85,44 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	}
 	*ts = from_ns(now);
 	return 0;
+}
+
+/* A burst begins at one of eight calls on average. */
+static void
+delay_call(void)
+{
+	static uint32_t random = 1;
+	static int	left;
+	int64_t		start = true_time();
+
+	random ^= random << 13;
+	random ^= random >> 17;
+	random ^= random << 5;
+	if (left == 0 && random % 8 == 0)
+		left = BURST_CALLS;
+	if (left > 0)
+	{
+		left--;
+		while (true_time() - start < control[BURST])
+			continue;
+	}
+}
+
+long
+syscall(long number, ...)
+{
+	static long (*real) (long, ...);
+	long		a[6];
+	va_list		args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (real == NULL)
+		*(void **) &real = dlsym(RTLD_NEXT, "syscall");
+	if (number == SYS_clock_gettime && control != NULL && control[BURST] > 0 &&
+		control[PID] == getpid())
+		delay_call();
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -32,6 +32,7 @@
  * An observation measures the cost of a reading in up to BATCHES batches.  It begins no batch after
  * COST_NS.  A batch has LEAST_BATCH to MOST_BATCH readings, and takes about BATCH_NS.
  */
+#define BRACKETS		4
 #define BATCHES			8
 #define COST_NS			100000.0
 #define BATCH_NS		8000.0
@@ -72,6 +73,7 @@ typedef struct Watching
 	unsigned int hop;			/* argument "turn" of cpu_hop() */
 	ReferencePair last;			/* previous observation */
 	double		warm_ns;		/* latest cost of a reading */
+	double		past_bracket_ns;	/* bracket_ns of the previous interval */
 	double		rates[RATE_OBSERVATIONS];	/* in ppm, latest first */
 	int			nrates;
 	SystemCpuTime cpu_time;		/* at the end of the previous interval */
@@ -81,6 +83,8 @@ typedef struct Watching
 	double		watched_ns;		/* duration so far */
 	TimestampTz began_at;
 	double		cold_ns;		/* shortest first reading after a sleep */
+	double		bracket_ns;		/* shortest time between two readings of the
+								 * reference clock */
 	double		least_ns;		/* lowest cost of a reading in a loop */
 	double		interval_rates[WATCH_OBSERVATIONS * 2]; /* in ppm */
 	int			ninterval_rates;
@@ -161,7 +165,8 @@ begin_interval(void)
 	watching.watched_ns = 0;
 	watching.began_at = GetCurrentTimestamp();
 	watching.ninterval_rates = 0;
-	watching.cold_ns = watching.least_ns = NAN;
+	watching.past_bracket_ns = watching.bracket_ns;
+	watching.cold_ns = watching.least_ns = watching.bracket_ns = NAN;
 	watching.wall_ns = watching.cpu_ns = 0;
 	watching.backward_steps = 0;
 	watching.warps = watching.jumps.warps.count;
@@ -177,6 +182,7 @@ watch_start(void)
 
 	memset(&watching, 0, sizeof(watching));
 	watching.sampler.tally = tally;
+	watching.bracket_ns = NAN;
 	watching.source = source_in_use();
 	watching.reads = clock_source_reads(watching.source);
 	prepare_sampler(&watching.sampler, watching.source);
@@ -207,19 +213,25 @@ watch_is_outdated(void)
 		strcmp(watching.reads, clock_source_reads(watching.source)) != 0;
 }
 
-/* Returns the shortest time between two readings of the reference clock. */
+/*
+ * Measures the shortest time between two readings of the reference clock, and returns the shortest
+ * one since the previous interval began; NAN at the first observation.  On some virtual machines,
+ * system calls take a hundred times as long as usual for a while.  If this is so during one
+ * observation, its own time would be subtracted from batches that are not slowed down, and the
+ * clock would seem to cost nothing.
+ */
 static double
 bracket_ns(void)
 {
-	uint64		shortest = PG_UINT64_MAX;
+	double		before = fmin(watching.past_bracket_ns, watching.bracket_ns);
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < BRACKETS; i++)
 	{
 		uint64		start = reference_ns();
 
-		shortest = Min(shortest, reference_ns() - start);
+		watching.bracket_ns = fmin(watching.bracket_ns, (double) (reference_ns() - start));
 	}
-	return (double) shortest;
+	return isnan(before) ? NAN : fmin(before, watching.bracket_ns);
 }
 
 /* Measures the cost of a reading in a loop: sets warm_ns and least_ns. */
@@ -229,6 +241,8 @@ cost_of_reading(void)
 	double		bracket = bracket_ns();
 	uint64		began = reference_ns();
 
+	if (isnan(bracket))
+		return;
 	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < COST_NS; i++)
 	{
 		int			n = watching.warm_ns > 0 ?
