@@ -53,9 +53,12 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 
 	if (error == NULL)
 		return NULL;
-	/* the work did not cause these errors */
+
+	/*
+	 * the work did not cause these errors, while shared memory may be full
+	 * for it alone
+	 */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
 		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)
 		ReThrowError(error);
 	return error->message;

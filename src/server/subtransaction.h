@@ -10,7 +10,7 @@
 
 /*
  * Returns NULL if the work succeeded; else rolls it back and returns the error message.  Rethrows
- * errors that the work did not cause: cancellation, shutdown, out of memory, failed assertions.
+ * errors that the work did not cause: cancellation, shutdown, failed assertions.
  */
 extern char *subtransaction_attempt(void (*work) (void *arg), void *arg);
 

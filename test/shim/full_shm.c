@@ -4,13 +4,11 @@
  *	  For LD_PRELOAD: makes posix_fallocate() fail for small requests, as if /dev/shm were full.
  *
  * The environment variable FULL_SHM_CONTROL names the control file (see shim.h).  Small requests
- * fail if the only word of this file is not 0.
+ * fail with the error in the only word of this file, unless it is 0.
  *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
-#include <errno.h>
-
 #include "shim.h"
 
 /*
@@ -35,7 +33,7 @@ posix_fallocate(int fd, off_t offset, off_t size)
 	static int	(*real) (int, off_t, off_t);
 
 	if (control != NULL && control[0] != 0 && size < FEW_BYTES)
-		return ENOSPC;
+		return (int) control[0];
 	if (real == NULL)
 		*(void **) &real = dlsym(RTLD_NEXT, "posix_fallocate");
 	return real(fd, offset, size);

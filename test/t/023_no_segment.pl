@@ -5,6 +5,8 @@
 use strict;
 use warnings;
 
+use Errno qw(ENOMEM ENOSPC);
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -113,7 +115,7 @@ $node->stop;
 # /dev/shm is full at the start of an execution that is sampled for clock_plan_stats.
 SKIP:
 {
-	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";
+	skip 'no full_shm.so', 9 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";
 	my $shim = ClockShim->new('full_shm', 1);
 
 	$node->append_conf('postgresql.conf', q{
@@ -121,13 +123,15 @@ shared_preload_libraries = 'clocktiming'
 clocktiming.track = on});
 	$shim->start($node);
 	$node->safe_psql('postgres', 'SELECT clock_stats_reset()');
-	foreach my $full (1, 0)
+	my $times = 0;
+	foreach my $full (ENOSPC, ENOMEM, 0)
 	{
+		$times++;
 		$shim->write(0, $full);
 		my ($status, $out, $err) = $node->psql('postgres', sprintf "SET clocktiming.track_everything = on; $query", 0);
-		is("$out$err", '90000', "a parallel query is executed, full: $full");
-		is( $node->safe_psql('postgres', q{SELECT sum(executions) FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on rows'}), 2 - $full, 'and is in the statistics');
-		is( $node->safe_psql('postgres', q{SELECT loops FROM clock_node_stats WHERE relation = 'rows'}), $full ? 3 : 6, 'loops of all processes');
+		is("$out$err", '90000', "a parallel query is executed, error: $full");
+		is( $node->safe_psql('postgres', q{SELECT sum(executions) FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on rows'}), $times, 'and is in the statistics');
+		is( $node->safe_psql('postgres', q{SELECT loops FROM clock_node_stats WHERE relation = 'rows'}), 3 * $times, 'loops of all processes');
 	}
 	$node->stop;
 }

@@ -70,7 +70,7 @@ my $session = ClockSession->new($node);
 my $other = ClockSession->new($node);
 
 # Wait events
-is($session->query(q{SELECT string_agg(concat_ws(' ', node_type, waits ~ '^Timeout:PgSleep (9[5-9]|100) %$', wait_ms BETWEEN 500 AND self_ms), ', ' ORDER BY node)
+is($session->query(q{SELECT string_agg(concat_ws(' ', node_type, waits ~ '^Timeout:PgSleep (9[5-9]|100) %$', wait_ms BETWEEN 475 AND self_ms), ', ' ORDER BY node)
 	FROM clock_explain('SELECT count(*) FROM a WHERE i <= 5 AND pg_sleep(0.1) IS NOT NULL') WHERE node_type = 'Seq Scan'})->{out},
 	'Seq Scan t t', 'a sleep in a filter');
 # An execution that fails within a function. Its time belongs to the node that has called the function.

@@ -61,14 +61,20 @@ ClassSlot	class_slots[CLASS_SLOTS];
 /* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
-/* A counted execution between its ExecutorRun() and its ExecutorFinish(); desc NULL: none. */
-static struct
+/* A counted execution between its ExecutorRun() and its ExecutorFinish(). */
+typedef struct Finishing
 {
 	const QueryDesc *desc;
 	CountedStart start;
 	CountedStart ended;			/* end of its ExecutorRun() */
 	bool		is_long;
-}			finishing;
+} Finishing;
+
+/* Cursors stay in this state while other statements are executed.  Beyond, the oldest is lost. */
+#define MOST_FINISHING	16
+
+static Finishing finishing[MOST_FINISHING];
+static int	nfinishing = 0;
 
 /* Number of nested executions at work whose statements are clocktiming's own (is_own()). */
 static int	own_depth = 0;
@@ -154,7 +160,7 @@ end_execution(void *arg)
 	TimedExecution *execution = arg;
 
 	dlist_delete(&execution->link);
-	if (dlist_is_empty(&executions) && execution_watcher == NULL && finishing.desc == NULL)
+	if (dlist_is_empty(&executions) && execution_watcher == NULL && nfinishing == 0)
 		GIVE_BACK_HOOK(ExecutorFinish);
 	if (execution->drawn.weight > 0 && execution->stop_ns == 0 && execution_sampler != NULL &&
 		ended_by_error(execution))
@@ -490,23 +496,49 @@ leave_out_pause(CountedStart *start, const CountedStart *ended)
 	start->ticks += now.ticks - ended->ticks;
 }
 
+static Finishing *
+finishing_of(const QueryDesc *desc)
+{
+	for (int i = nfinishing - 1; i >= 0; i--)
+	{
+		if (finishing[i].desc == desc)
+			return &finishing[i];
+	}
+	return NULL;
+}
+
+static void
+remove_finishing(Finishing *f)
+{
+	memmove(f, f + 1, sizeof(Finishing) * (&finishing[nfinishing] - (f + 1)));
+	nfinishing--;
+}
+
 /* Notes that a counted execution will be finished, which may fire AFTER triggers. */
 static pg_noinline void
 expect_finish(const QueryDesc *desc, const CountedStart *counted, bool is_long)
 {
-	finishing.desc = desc;
-	finishing.start = *counted;
+	Finishing  *f = finishing_of(desc);
+
+	if (f == NULL)
+	{
+		if (nfinishing == MOST_FINISHING)
+			remove_finishing(&finishing[0]);
+		f = &finishing[nfinishing++];
+	}
+	f->desc = desc;
+	f->start = *counted;
 	/* a statement that may fire triggers is finished at once */
 	if (!may_fire_triggers(desc))
-		finishing.ended = counted_now();
-	finishing.is_long = is_long;
+		f->ended = counted_now();
+	f->is_long = is_long;
 	TAKE_HOOK(ExecutorFinish);
 }
 
 void
 executor_hooks_forget(void)
 {
-	finishing.desc = NULL;
+	nfinishing = 0;
 }
 
 static pg_noinline void
@@ -788,17 +820,20 @@ static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {
 	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
-	bool		counted = finishing.desc == desc;
-	CountedStart start = finishing.start;
-	bool		is_long = finishing.is_long;
+	Finishing  *expected = finishing_of(desc);
+	bool		counted = expected != NULL;
+	CountedStart start = {0};
+	bool		is_long = false;
 	TimedExecution *observed = execution != NULL && execution->run.observation != NULL &&
 		execution->drawn.weight == 0 && !execution->late ? execution : NULL;
 
 	if (counted)
 	{
-		finishing.desc = NULL;
+		start = expected->start;
+		is_long = expected->is_long;
 		if (!may_fire_triggers(desc))
-			leave_out_pause(&start, &finishing.ended);
+			leave_out_pause(&start, &expected->ended);
+		remove_finishing(expected);
 	}
 	if (execution != NULL)
 	{
@@ -816,7 +851,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	{
 		if (start.ticks != execution_ticks->n && execution_sampler != NULL)
 			execution_sampler->ticked(desc, &start, is_long, observed);
-		if (dlist_is_empty(&executions) && execution_watcher == NULL && finishing.desc == NULL)
+		if (dlist_is_empty(&executions) && execution_watcher == NULL && nfinishing == 0)
 			GIVE_BACK_HOOK(ExecutorFinish);
 	}
 	if (unlikely(IsParallelWorker()))

@@ -20,13 +20,6 @@
 /* Levels of nested executions to which times are added. */
 #define MOST_LEVELS		100
 
-/*
- * Number of samples that show how a time without samples is divided among the nodes, if it is
- * longer than the time with samples.  With fewer, it belongs to the root or to the time outside.
- * With 10, the proportions would be less certain; with 40, more such times would be the root's.
- */
-#define MANY_SAMPLES	20
-
 static dlist_head observations = DLIST_STATIC_INIT(observations);
 
 /* Sampler's sums of waits that are already in an observation, by index of ObservedProcess.waits. */
@@ -557,16 +550,18 @@ observe_uncalled(Observation *o, const PlanState *called, double ns, double cpu_
 }
 
 /*
- * Adds a part of the execution in which nobody has sampled: to the root if it was called, else
- * to the time outside of the nodes.
+ * Adds a part of the execution in which nobody has sampled: to the time outside of the nodes if the
+ * root was not called.
  */
 static void
 add_unseen(Observation *o, double ns)
 {
 	SampleSums	unseen = {.cpu_ns = ns, .variance = ns * ns / 4};
 
-	sample_sums_add(o->ran || !(o->nodes[0].probed.begun || o->options.late) ? &o->outside :
-					&o->nodes[0].samples, &unseen, 1);
+	if (o->ran || !(o->nodes[0].probed.begun || o->options.late))
+		sample_sums_add(&o->outside, &unseen, 1);
+	else
+		o->unseen_ns += ns;
 }
 
 /*
@@ -603,6 +598,13 @@ observe_end_part(Observation *o)
 
 	if (!o->under_way)
 		return;
+
+	/*
+	 * the execution that has called this one may be one that had failed, and
+	 * is freed by now
+	 */
+	if (o->above != SAMPLE_IDLE && owner_of(o->above) == NULL)
+		o->above = SAMPLE_IDLE;
 	if (o->above == SAMPLE_IDLE)
 		plan_sampler_pause(&ns, &cpu_ns);
 	else

@@ -18,6 +18,13 @@
 #include "plan/explain/plan_run.h"
 #include "plan/explain/probe.h"
 
+/*
+ * Number of samples that show how a time without samples is divided among the nodes, if it is
+ * longer than the time with samples.  With fewer, it belongs to the root or to the time outside.
+ * With 10, the proportions would be less certain; with 40, more such times would be the root's.
+ */
+#define MANY_SAMPLES	20
+
 typedef struct ObserveOptions
 {
 	bool		asked;			/* somebody waits for the times */
@@ -76,6 +83,8 @@ typedef struct Observation
 	double		part_delay_ns;	/* cpu_delay_ns() then; -1: unknown */
 	ProcessRun	run;			/* sums of the parts so far */
 	double		mean_square;	/* mean squared time of a sample, in ns^2 */
+	double		unseen_ns;		/* time in parts that were not sampled, in no
+								 * sum yet (record_node()) */
 
 	/* shared with parallel workers */
 	int			nworkers;		/* number of workers that may run at a time */

@@ -77,6 +77,23 @@ add_caller(NodeRecord *record, int place, const ProbeCaller *caller)
 }
 
 /*
+ * Adds the parts of the execution in which nobody has sampled, such as those of a cursor that
+ * fetches few rows at a time.  If there are samples of other parts, plan_estimate() divides all
+ * unseen time like theirs.  Else it is the root's, with the error that all of it may be wrong: the
+ * errors of the parts are not independent.
+ */
+static void
+add_unseen(const Observation *o, SampleSums *root)
+{
+	SampleSums	unseen = {
+		.cpu_ns = o->unseen_ns, .variance = o->unseen_ns * o->unseen_ns / 4
+	};
+
+	if (o->unseen_ns > 0 && record_samples(o) < MANY_SAMPLES)
+		sample_sums_add(root, &unseen, 1);
+}
+
+/*
  * Adds the samples, loops and first calls of a node in this process.  A caller is recorded by its
  * place in the leader, so that the records of all processes can be added.
  */
@@ -101,6 +118,8 @@ record_node(const Observation *o, int place, const int *places, NodeRecord *reco
 		whole_ns -= worker.total_ns;
 	}
 	add_positive(&record->samples, &n->samples);
+	if (place == 0)
+		add_unseen(o, &record->samples);
 	record->loops += loops;
 	record->first_ns += probe_first_ns(&n->probed);
 	if (n->kind == NODE_WHOLE)

@@ -168,11 +168,12 @@ static void
 end_running(void *arg)
 {
 	RunningExecution *r = arg;
+	QueryDesc  *desc = r->desc;
 
 	/* nested executions may end later */
 	r->desc = NULL;
 	if (r->entered >= 0 && running_left != NULL)
-		running_left(NULL, r->entered, true, false);
+		running_left(desc, r->entered, true, false);
 	running_free(r);
 	while (running_state.end > RUNNING_FIRST && running_state.end[-1].desc == NULL)
 		running_state.end--;
@@ -204,7 +205,7 @@ running_forget_above(RunningExecution *r)
 			continue;
 		running_unlink(above);
 		if (above->entered >= 0 && running_left != NULL)
-			running_left(NULL, above->entered, true, false);
+			running_left(above->desc, above->entered, true, false);
 		running_free(above);
 	}
 }

@@ -177,8 +177,8 @@ running_pop(RunningExecution *r)
 }
 
 /*
- * The watcher's leave(); or NULL.  Called if an execution for which "entered" was set has ended; if
- * by an error, without a QueryDesc.
+ * Like the watcher's leave(); or NULL.  Called if an execution for which "entered" was set has
+ * ended; if by an error, the QueryDesc may be freed.
  */
 extern void (*running_left) (QueryDesc *desc, int entered, bool failed, bool complete);
 

@@ -62,7 +62,8 @@
 
 typedef struct RunningLive
 {
-	QueryDesc  *desc;
+	QueryDesc  *desc;			/* NULL: an error has ended it, but not all of
+								 * those after it */
 	TimestampTz seen_at;		/* start of its duration; 0: not set */
 	bool		attached;		/* published, or must not be published */
 	volatile bool due;			/* its nodes call join() */
@@ -145,7 +146,7 @@ check_executions(void)
 	{
 		RunningLive *r = &running[i];
 
-		if (r->late != NULL && may_have_failed(r))
+		if (r->desc == NULL || (r->late != NULL && may_have_failed(r)))
 			continue;
 		if (r->live != NULL)
 			live_publish(r->live, false);
@@ -217,11 +218,11 @@ is_cheap_to_count(const QueryDesc *desc)
 }
 
 /*
- * The part of the callback enter(), below, for an execution that is expected to be long, that is
- * instrumented or observed, or whose ExecutorRun() is called again, as for a cursor.
+ * The part of enter_noted() that may raise an error.  An execution that was not published at its
+ * first ExecutorRun(), as all slots were in use, is not at the following ones.
  */
-static pg_noinline void
-enter_noted(QueryDesc *desc, RunningLive *r)
+static void
+enter_noted_part(QueryDesc *desc, RunningLive *r)
 {
 	LiveExecution *execution = live_find(desc);
 
@@ -232,6 +233,8 @@ enter_noted(QueryDesc *desc, RunningLive *r)
 		pg_compiler_barrier();
 		r->live = execution;
 	}
+	else if (desc->already_executed)
+		r->attached = true;
 	else if (observation_of(desc) != NULL)
 		attach_execution(r, NULL);
 	else if (desc->instrument_options != 0)
@@ -239,10 +242,28 @@ enter_noted(QueryDesc *desc, RunningLive *r)
 		if (is_expected_long(desc))
 			attach_execution(r, NULL);
 	}
-	else if (desc->already_executed)
-		r->attached = true;
 	else if (is_cheap_to_count(desc))
 		attach_execution(r, NULL);
+}
+
+/*
+ * The part of the callback enter(), below, for an execution that is expected to be long, that is
+ * instrumented or observed, or whose ExecutorRun() is called again, as for a cursor.  After an
+ * error, such as a cancellation, leave() is not called.
+ */
+static pg_noinline void
+enter_noted(QueryDesc *desc, RunningLive *r)
+{
+	PG_TRY();
+	{
+		enter_noted_part(desc, r);
+	}
+	PG_CATCH();
+	{
+		nrunning = (int) (r - running);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 }
 
 /*
@@ -299,6 +320,14 @@ enter(QueryDesc *desc)
 	return level;
 }
 
+/* Removes executions from the top that errors have ended. */
+static void
+drop_dead(void)
+{
+	while (nrunning > 0 && nrunning <= MOST_LEVELS && running[nrunning - 1].desc == NULL)
+		nrunning--;
+}
+
 /*
  * Called at the end of an ExecutorRun().  Publishes the final counts of an execution that is shown,
  * and remembers a long statement whose counters began late, to count it from its next start.
@@ -308,9 +337,10 @@ leave(QueryDesc *desc, int level, bool failed, bool complete)
 {
 	LiveExecution *execution;
 
-	/* after an error, an execution may end later than one that has called it */
 	nrunning = failed ? Min(nrunning, level) : level;
-	if (failed || level >= MOST_LEVELS || likely((execution = running[level].live) == NULL))
+	execution = level < MOST_LEVELS ? running[level].live : NULL;
+	drop_dead();
+	if (failed || likely(execution == NULL))
 		return;
 	live_pause(execution);
 	live_publish(execution, true);
@@ -326,6 +356,29 @@ leave(QueryDesc *desc, int level, bool failed, bool complete)
 						   counting_percent(execution) <= max_overhead_percent);
 		watched_statements = &long_statements;
 	}
+}
+
+/*
+ * leave() for an execution that enter_late() has entered.  If an error has ended it, this is called
+ * when its memory is freed: executions that do not belong to it may be at work, and its element may
+ * be theirs by now.  Then "desc" may be freed, so it is only compared.
+ */
+static void
+leave_late(QueryDesc *desc, int level, bool failed, bool complete)
+{
+	if (!failed)
+	{
+		leave(desc, level, false, complete);
+		return;
+	}
+	if (level < Min(nrunning, MOST_LEVELS) && running[level].desc == desc &&
+		running[level].late != NULL)
+	{
+		running[level].live = NULL;
+		pg_compiler_barrier();
+		running[level].desc = NULL;
+	}
+	drop_dead();
 }
 
 /*
@@ -368,7 +421,7 @@ join(PlanState *called)
 	int			i = Min(nrunning, MOST_LEVELS) - 1;
 	RunningLive *r;
 
-	while (i >= 0 && running[i].desc->estate != called->state)
+	while (i >= 0 && (running[i].desc == NULL || running[i].desc->estate != called->state))
 		i--;
 	if (long_one != NULL && long_one->is_long && long_one->entered < 0 && i < 0)
 	{
@@ -463,7 +516,7 @@ void
 live_init(void)
 {
 	running_register(join);
-	running_left = leave;
+	running_left = leave_late;
 	setting_define_int(SETTING_LIVE_AFTER, &live_after_ms, assign_live_after);
 	setting_define_bool(SETTING_LIVE, &live, check_live, assign_live);
 	setting_define_bool(SETTING_LIVE_LATE_ONLY, &late_only, NULL, assign_late_only);

@@ -246,6 +246,20 @@ use(ObservedProcess *process)
 	current_number = &process->current;
 }
 
+/*
+ * Copies the sums to larger memory: executions that are suspended, such as cursors, have not
+ * collected all of them yet.  Before the sampler has noticed an epoch, the sums are old, and count
+ * as 0.
+ */
+static void
+carry_over(ObservedProcess *to)
+{
+	if (observed == NULL || !plan_sampler_has_sampled())
+		return;
+	memcpy(to->waits, observed->waits, sizeof(to->waits));
+	memcpy(to->sums, observed->sums, sizeof(SampleSums) * Min(to->nsums, observed->nsums));
+}
+
 /* Creates a segment for the number of numbers that "arg" points to. */
 static void
 create_segment(void *arg)
@@ -260,6 +274,7 @@ create_segment(void *arg)
 	in_segment = dsm_segment_address(segment);
 	memset(in_segment, 0, observed_size(numbers));
 	in_segment->nsums = numbers;
+	carry_over(in_segment);
 	if (own_segment != NULL)
 	{
 		leave_slot(0, 0);
@@ -289,6 +304,7 @@ plan_sampler_join(uint32 numbers)
 		in_segment = MemoryContextAllocExtended(TopMemoryContext, observed_size(numbers),
 												MCXT_ALLOC_ZERO);
 		in_segment->nsums = numbers;
+		carry_over(in_segment);
 		leave_slot(0, 0);
 	}
 	else

@@ -231,7 +231,10 @@ read_slots(void)
 	}
 }
 
-/* Begins a new epoch or part if the process has begun one. */
+/*
+ * Begins a new epoch or part if the process has begun one.  Another sampler, which has ended, may
+ * have begun the epoch: its sums stay, and the time since its latest sample remains unseen.
+ */
 static void
 follow(Watched *w)
 {
@@ -243,7 +246,14 @@ follow(Watched *w)
 		return;
 	pg_read_barrier();
 	epoch = pg_atomic_read_u32(&p->epoch);
-	if (epoch != w->epoch)
+	if (epoch != w->epoch && epoch == pg_atomic_read_u32(&p->seen_epoch))
+	{
+		uint64		now_ns = system_clock_read();
+
+		sample_begin(&w->state, now_ns, cpu_clock_of(w, now_ns));
+		w->epoch = epoch;
+	}
+	else if (epoch != w->epoch)
 	{
 		memset(p->waits, 0, sizeof(p->waits));
 
