@@ -585,6 +585,21 @@ continue_above(const Observation *o)
 }
 
 /*
+ * Leaves out the samples from the begin of the epoch to that of the part: in between, the process
+ * has woken the sampler, which may have taken its CPU for milliseconds.  No node was at work.
+ */
+static void
+leave_out_waking(Observation *o)
+{
+	SampleSums	seen = uncollected(o->first, &o->outside_base);
+	double		waking_ns = (double) (int64) (o->part_ns - observed->part_ns);
+	double		cpu_ns = Max(Min(waking_ns, seen.cpu_ns), 0);
+
+	o->outside_base.cpu_ns += cpu_ns;
+	o->outside_base.cpu_wait_ns += Max(Min(waking_ns - cpu_ns, seen.cpu_wait_ns), 0);
+}
+
+/*
  * The time from the latest sample to the end of the part is divided like the time before, unless
  * it is longer and the samples are few.
  */
@@ -635,16 +650,17 @@ observe_end_part(Observation *o)
 		double		sampled_ns = epoch_ns - unseen_ns;
 
 		o->run.sampler_cpu_ns += observed->cpu_ns;
+		leave_out_waking(o);
 		if (has_number(o, observed->pending))
 		{
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
 			o->run.gaps_ns += observed->gaps_ns;
 		}
-		if (unseen_ns <= sampled_ns || observed->samples >= MANY_SAMPLES)
+		if (sampled_ns > 0 && (unseen_ns <= sampled_ns || observed->samples >= MANY_SAMPLES))
 		{
 			o->run.unseen_squares += unseen_ns * unseen_ns;
-			observe_collect(o, epoch_ns / Max(sampled_ns, 1));
+			observe_collect(o, epoch_ns / sampled_ns);
 		}
 		else
 		{
