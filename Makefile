@@ -92,9 +92,9 @@ UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -W
 help:
 	@echo 'make, make install, make installcheck  as with any extension (PG_CONFIG=path/to/pg_config)'
 	@echo 'make demo                builds it and runs tools/demo.sql on a throwaway server                        1 min'
-	@echo 'make test                tests each function and each kind of fault once                                5 min'
-	@echo 'make check-all           all tests on one PostgreSQL                                                    8 min'
-	@echo 'make test-matrix         tests on each PostgreSQL and on 15 with assertions (VERSIONS="15 19 assert")  20 min'
+	@echo 'make test                tests each function and each kind of fault once                                9 min'
+	@echo 'make check-all           all tests on one PostgreSQL                                                   15 min'
+	@echo 'make test-matrix         tests on each PostgreSQL and on 15 with assertions (VERSIONS="15 19 assert")  30 min'
 	@echo 'make prove_installcheck  TAP tests with the installed extension (PROVE_TESTS=test/t/010_report.pl)'
 	@echo 'make unit                tests that need no PostgreSQL                                                  1 min'
 	@echo 'make test-valgrind       regression tests on a server under Valgrind (TESTS="explain measure")          3 min'
