@@ -47,9 +47,9 @@ my $fails = q{DO $do$ DECLARE c refcursor; r record; BEGIN
 END $do$};
 my $session = ClockSession->new($node);
 my ($pid) = $session->query('SELECT pg_backend_pid()')->{out};
-# Executions are published late only.
-$session->query('SET clocktiming.live_late_only = on');
+# The sampler is running, and executions are published late only.
 $session->query('SELECT pg_sleep(0.3)');
+$session->query('SET clocktiming.live_late_only = on; SET clocktiming.track = off');
 foreach my $time (1 .. 2)
 {
 	$session->send($fails);
@@ -58,7 +58,7 @@ foreach my $time (1 .. 2)
 	is($session->result->{err} // '', '', 'no error');
 }
 is(query('SELECT count(*) FROM closed'), 2, 'the statements were executed');
-$session->query('RESET clocktiming.live_late_only');
+$session->query('RESET clocktiming.live_late_only; RESET clocktiming.track');
 
 # A statement is cancelled while the live view begins to publish it: its start takes long, as it
 # chooses partitions by an expression that cannot be interrupted, and is not evaluated before.
