@@ -184,8 +184,8 @@ CREATE VIEW clock_activity AS
         WHERE n.suspended_at IS NULL
            OR n.suspended_at >= (SELECT s.query_start FROM pg_catalog.pg_stat_activity s
                                  WHERE s.pid = n.pid)),
-    -- Sessions that execute nothing, and hold a lock for which a statement waits.
-    idle AS MATERIALIZED (
+    -- Sessions for which a statement waits.  Even idle ones may hold an advisory lock.
+    blocking AS MATERIALIZED (
         SELECT DISTINCT b.pid
         FROM pg_catalog.pg_stat_activity w,
             pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b(pid)
@@ -300,7 +300,7 @@ CREATE VIEW clock_activity AS
                             n.innermost DESC, n.node) c
             ON c.pid = a.pid AND a.state = 'active'
     WHERE (a.state = 'active'
-           OR a.state LIKE 'idle in transaction%' AND a.pid IN (SELECT i.pid FROM idle i))
+           OR a.state LIKE 'idle%' AND a.pid IN (SELECT i.pid FROM blocking i))
         AND a.backend_type = 'client backend' AND a.pid <> pg_catalog.pg_backend_pid()
         -- always true: calls clock_running() for its error or notice, although no other client may
         -- execute a statement
@@ -308,12 +308,12 @@ CREATE VIEW clock_activity AS
     ORDER BY a.query_start;
 COMMENT ON VIEW clock_activity IS
     'running statements of other clients in the cluster: the busiest node, the share that is done, '
-    'and the remaining time of each; and idle transactions that block them';
+    'and the remaining time of each; and idle sessions that block them';
 GRANT SELECT ON TABLE clock_activity TO PUBLIC;
 COMMENT ON COLUMN clock_activity.pid IS
     'process that executes the statement: in a parallel plan, the leader';
 COMMENT ON COLUMN clock_activity.elapsed IS
-    'time since the statement began, or since an idle transaction became idle, in whole seconds';
+    'time since the statement began, or since an idle session became idle, in whole seconds';
 COMMENT ON COLUMN clock_activity.node IS
     'node with the largest share_percent, of the running nodes if there are any, and its '
     'relation; for a join, the first relation of its inner side. In a function, the node of the '
@@ -325,13 +325,13 @@ COMMENT ON COLUMN clock_activity.done_percent IS
 COMMENT ON COLUMN clock_activity.ends_in IS
     'estimated time until the end of the statement, and in parentheses a range that contains it '
     'in about nine of ten cases; or the reason why it is unknown, such as blocked by 4711, a '
-    'process that holds the lock or waits for it earlier; or idle in transaction: the session '
-    'executes nothing, and blocks others';
+    'process that holds the lock or waits for it earlier; or idle or idle in transaction: the '
+    'session executes nothing, and blocks others';
 COMMENT ON COLUMN clock_activity.now IS
     'event for which the statement waits at present, or CPU, and the node at work, such as '
     'IO:DataFileRead in Seq Scan on orders. In a parallel plan, the state of most processes';
 COMMENT ON COLUMN clock_activity.query IS
-    'beginning of the statement, without line breaks; of an idle transaction, the latest one';
+    'beginning of the statement, without line breaks; of an idle session, the latest one';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED

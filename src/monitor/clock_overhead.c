@@ -290,6 +290,7 @@ get_timing_clock_sources(ArrayType *array)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("clock_sources must not contain null values")));
+		CHECK_FOR_INTERRUPTS();
 		result = list_append_unique(result, makeString(TextDatumGetCString(elements[i])));
 	}
 	return result;

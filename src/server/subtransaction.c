@@ -58,7 +58,8 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 	 * the work did not cause these errors, while shared memory may be full
 	 * for it alone
 	 */
-	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+	if ((ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
+		 error->sqlerrcode != ERRCODE_OPERATOR_INTERVENTION) ||
 		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)
 		ReThrowError(error);
 	return error->message;

@@ -233,5 +233,16 @@ SELECT * FROM clock_compare(array_append(pg_temp.runs('{1, 2}'), NULL), pg_temp.
 SELECT * FROM clock_compare(pg_temp.runs('{1, 2}'), pg_temp.runs('{3}'));
 SELECT * FROM clock_compare(pg_temp.runs('{1, NaN}'), pg_temp.runs('{3, 4}'));
 SELECT * FROM clock_compare(NULL::clock_sample[], pg_temp.runs('{3, 4}'));
+SELECT * FROM clock_compare(pg_temp.runs('{1, 2}'), pg_temp.runs('{3, 1e200}'));
+
+-- An outlier beyond the range of integers is at the end of the plot where it belongs.
+\pset format unaligned
+\pset tuples_only on
+SELECT plot FROM clock_compare(
+    (SELECT array_agg(1 + g / 1000.0) || 1e12 FROM generate_series(1, 100) g)::float8[],
+    (SELECT array_agg(1.5 + g / 1000.0) FROM generate_series(1, 100) g)::float8[],
+    plot_width => 74) WHERE plot IS NOT NULL;
+\pset format aligned
+\pset tuples_only off
 
 DROP TABLE figures;

@@ -147,6 +147,11 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 					 errmsg("%s must contain samples with a known cost of a reading", name),
 					 errdetail("The cost_ns of sample %d, of %s, is not known.", i + 1, sample->source),
 					 errhint("See cost_ns of clock_summary().")));
+		if (fabs(sample->cost_ns) >= COMPARE_LIMIT)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("%s must contain costs below %g only", name, COMPARE_LIMIT),
+					 errdetail("The cost_ns of sample %d is %g.", i + 1, sample->cost_ns)));
 		set->x[i] = sample->cost_ns;
 		MemoryContextReset(context);
 		CHECK_FOR_INTERRUPTS();

@@ -309,12 +309,17 @@ clock_run_interval(ClockRun *run, double until_s)
 	clear_interval(run);
 	if (progress_elapsed_s(&run->wait.progress) < until_s)
 	{
+		double		now_s = progress_elapsed_s(&run->wait.progress);
+
 		sampler_resume(&run->sampler);
-		/* skips instants that were due during a pause */
-		while (run->rate > 0 &&
-			   run->due_s < progress_elapsed_s(&run->wait.progress) - LATE_AFTER_PAUSE_S)
+
+		/*
+		 * skips instants that were due during a pause; the time from now to
+		 * the next one is distributed as that between any two
+		 */
+		if (run->rate > 0 && run->due_s < now_s - LATE_AFTER_PAUSE_S)
 		{
-			CHECK_FOR_INTERRUPTS();
+			run->due_s = now_s;
 			next_instant(run);
 		}
 		clock_run_until(run, until_s);

@@ -319,9 +319,12 @@ clock_sources_of_array(ArrayType *array)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("sources must not contain null values")));
 		name = TextDatumGetCString(elements[i]);
+		CHECK_FOR_INTERRUPTS();
 		if (pg_strcasecmp(name, "all") == 0)
 		{
-			for (int j = 0; j < clock_source_count(); j++)
+			int			count = clock_source_count();
+
+			for (int j = 0; j < count; j++)
 				result = list_append_unique_ptr(result,
 												unconstify(ClockSource *, clock_source_at(j)));
 			continue;

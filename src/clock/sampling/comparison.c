@@ -263,9 +263,10 @@ typedef struct Axis
 static int
 column_of(const Axis *axis, double value)
 {
-	int			column = (int) ((value - axis->low) / axis->step);
+	double		column = (value - axis->low) / axis->step;
 
-	return column < 0 ? 0 : column >= axis->columns ? axis->columns - 1 : column;
+	/* an outlier may be beyond the range of integers */
+	return !(column >= 0) ? 0 : column >= axis->columns ? axis->columns - 1 : (int) column;
 }
 
 /* Returns the number of values beyond these limits, or 0 if too many are to be outliers. */

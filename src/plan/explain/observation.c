@@ -235,6 +235,7 @@ begin_epoch(const Observation *next)
 
 		observe_collect(o, 1);
 		set_bases(o, true);
+		o->waking_samples = 0;
 		if (o->under_way && o->has_epoch && o != next)
 			o->run.sampler_cpu_ns += observed->cpu_ns;
 	}
@@ -453,6 +454,10 @@ observe_attach(QueryDesc *desc, const ObserveOptions *options)
 	return o;
 }
 
+/*
+ * Begins an epoch of the sampler, if no execution is at work yet, or somebody waits for the result;
+ * else goes on in that of the execution that has called this one.
+ */
 void
 observe_begin_part(Observation *o)
 {
@@ -462,8 +467,19 @@ observe_begin_part(Observation *o)
 	if (o->has_epoch)
 	{
 		begin_epoch(o);
-		o->part_delay_ns = o->options.asked || o->options.late ? cpu_delay_ns() : -1;
 		plan_sampler_resume(o->first, &o->part_ns, &o->part_cpu_ns);
+		o->part_delay_ns = -1;
+		if (o->options.asked || o->options.late)
+		{
+			/*
+			 * after the process has woken the sampler, and outside of the
+			 * part
+			 */
+			o->part_delay_ns = cpu_delay_ns();
+			o->part_cpu_ns = (uint64) cpu_time_ns();
+			o->part_ns = system_clock_read();
+		}
+		o->waking_samples = plan_sampler_has_sampled() ? observed->samples : 0;
 	}
 	else
 	{
@@ -595,6 +611,7 @@ leave_out_waking(Observation *o)
 	double		waking_ns = (double) (int64) (o->part_ns - observed->part_ns);
 	double		cpu_ns = Max(Min(waking_ns, seen.cpu_ns), 0);
 
+	o->outside_base.samples += Max(Min(o->waking_samples, seen.samples), 0);
 	o->outside_base.cpu_ns += cpu_ns;
 	o->outside_base.cpu_wait_ns += Max(Min(waking_ns - cpu_ns, seen.cpu_wait_ns), 0);
 }
@@ -648,6 +665,7 @@ observe_end_part(Observation *o)
 	{
 		double		unseen_ns = Max(Min((double) (int64) (ns - observed->sampled_ns), epoch_ns), 0);
 		double		sampled_ns = epoch_ns - unseen_ns;
+		double		samples = observed->samples - o->waking_samples;
 
 		o->run.sampler_cpu_ns += observed->cpu_ns;
 		leave_out_waking(o);
@@ -657,7 +675,8 @@ observe_end_part(Observation *o)
 			o->run.pending_ns = observed->pending_ns;
 			o->run.gaps_ns += observed->gaps_ns;
 		}
-		if (sampled_ns > 0 && (unseen_ns <= sampled_ns || observed->samples >= MANY_SAMPLES))
+		if (sampled_ns > 0 && samples > 0 &&
+			(unseen_ns <= sampled_ns || samples >= MANY_SAMPLES))
 		{
 			o->run.unseen_squares += unseen_ns * unseen_ns;
 			observe_collect(o, epoch_ns / sampled_ns);

@@ -89,7 +89,7 @@ add_unseen(const Observation *o, SampleSums *root)
 		.cpu_ns = o->unseen_ns, .variance = o->unseen_ns * o->unseen_ns / 4
 	};
 
-	if (o->unseen_ns > 0 && record_samples(o) < MANY_SAMPLES)
+	if (o->unseen_ns > 0 && (o->ran ? o->ran_samples : record_samples(o)) < MANY_SAMPLES)
 		sample_sums_add(root, &unseen, 1);
 }
 

@@ -219,7 +219,8 @@ is_cheap_to_count(const QueryDesc *desc)
 
 /*
  * The part of enter_noted() that may raise an error.  An execution that was not published at its
- * first ExecutorRun(), as all slots were in use, is not at the following ones.
+ * first ExecutorRun(), as all slots were in use, is not at the following ones, unless the server
+ * counts its rows, and one of them is long.
  */
 static void
 enter_noted_part(QueryDesc *desc, RunningLive *r)
@@ -234,7 +235,7 @@ enter_noted_part(QueryDesc *desc, RunningLive *r)
 		r->live = execution;
 	}
 	else if (desc->already_executed)
-		r->attached = true;
+		r->attached = desc->instrument_options == 0 || is_expected_long(desc);
 	else if (observation_of(desc) != NULL)
 		attach_execution(r, NULL);
 	else if (desc->instrument_options != 0)

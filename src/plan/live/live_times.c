@@ -93,6 +93,37 @@ put_wait(void *arg, const ObservedWait *wait)
 }
 
 /*
+ * Adds the time of parts that were not sampled: as at the end (observation_record.c), to the root
+ * if there are few samples, else to all nodes in proportion.
+ */
+static void
+put_unseen(LiveExecution *live, double samples)
+{
+	double		unseen_ns = live->observation->unseen_ns;
+	double		all_ns = 0;
+
+	for (int i = 0; i < live->image->header.nnodes; i++)
+		all_ns += live->total_ns[i];
+	if (!(unseen_ns > 0))
+		return;
+	if (samples < MANY_SAMPLES || all_ns <= 0)
+	{
+		live_counts(live->image, 0)->self_ns = live->total_ns[0] += unseen_ns;
+		live->variances[0] += unseen_ns * unseen_ns / 4;
+		return;
+	}
+	for (int i = 0; i < live->image->header.nnodes; i++)
+	{
+		LiveCounts *counts = live_counts(live->image, i);
+		double		factor = 1 + unseen_ns / all_ns;
+
+		counts->self_ns = live->total_ns[i] *= factor;
+		counts->wait_ns *= factor;
+		live->variances[i] *= factor * factor;
+	}
+}
+
+/*
  * Sets times and variances from the samples, and live->total_ns to the self times.  Returns the
  * number of samples.
  */
@@ -117,6 +148,7 @@ put_samples(LiveExecution *live)
 		live->variances[i] = sum.variance + least_variance;
 		samples += sum.samples;
 	}
+	put_unseen(live, samples);
 	observed_waits(live->observation, put_wait, live);
 	return samples;
 }
