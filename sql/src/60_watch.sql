@@ -146,7 +146,7 @@ BEGIN ATOMIC
     WITH spoilt AS (
         SELECT coalesce(pg_catalog.array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
         FROM clock_events e
-        WHERE e.at < "to"
+        WHERE e.at < "to" AND "from" < "to"
           AND CASE
                 -- Events of these kinds make timings wrong as long as they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',

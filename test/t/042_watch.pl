@@ -132,6 +132,7 @@ $shim->write(SLOW, 3000, 4000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
 is(query(q{SELECT trusted, spoilt_by FROM clock_trust(clock_timestamp() - interval '0.2 s')}), 'f|{cost}', 'timings are spoilt while a reading costs more');
+is(query(q{SELECT spoilt_by, verdict FROM clock_trust('infinity', 'infinity')}), '{}|not known: the period is empty', 'nothing spoils a period that is empty');
 $shim->write(SLOW, 0, 0);
 is_ended('10 times slower', 'cost');
 

@@ -18,6 +18,8 @@ my $directory = PostgreSQL::Test::Utils::tempdir();
 
 sub write_file { my ($name, $text) = @_; return ClockShim::put_file("$directory/$name", $text); }
 write_file('synchronised', 1);
+# No time is stolen, although the hypervisor may really do it.
+write_file('stat', 'cpu 1000 0 0 1000 0 0 0 0 0 0');
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -69,11 +71,10 @@ sub restart_worker
 intervals(3);
 is(query($events), '0', 'no event at first');
 
-# Calls clock_trust() with the earliest and the latest possible time, and with infinity. On a busy
-# virtual machine, the hypervisor may really steal time.
+# Calls clock_trust() with the earliest and the latest possible time, and with infinity.
 foreach my $from ('-infinity', '4714-11-24 BC', 'now', '294276-12-31', 'infinity')
 {
-	my @verdicts = map { query("SELECT regexp_replace(regexp_replace(verdict, '[0-9.]+ %', '%'), '^not to be believed: stolen time\$', 'not known: the clock was watched for % of the period') FROM clock_trust('$from', '$_')") } '-infinity', '4714-11-24 BC', 'tomorrow', '294276-12-31', 'infinity';
+	my @verdicts = map { query("SELECT regexp_replace(verdict, '[0-9.]+ %', '%') FROM clock_trust('$from', '$_')") } '-infinity', '4714-11-24 BC', 'tomorrow', '294276-12-31', 'infinity';
 	my %later = ('-infinity' => 1, '4714-11-24 BC' => 2, now => 2, '294276-12-31' => 4, infinity => 5);
 	is(join(' ', @verdicts), join(' ', map { $_ < $later{$from} ? 'not known: the period is empty' : 'not known: the clock was watched for % of the period' } 0 .. 4), "clock_trust() from $from");
 }
