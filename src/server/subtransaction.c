@@ -55,8 +55,8 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 		return NULL;
 
 	/*
-	 * the work did not cause these errors, while shared memory may be full
-	 * for it alone
+	 * the work did not cause these errors; out of memory is not among them,
+	 * because only shared memory may be full
 	 */
 	if ((ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
 		 error->sqlerrcode != ERRCODE_OPERATOR_INTERVENTION) ||

@@ -70,7 +70,7 @@ typedef struct Finishing
 	bool		is_long;
 } Finishing;
 
-/* Cursors stay in this state while other statements are executed.  Beyond, the oldest is lost. */
+/* Open cursors are in this state.  If there are more, the duration of the oldest is not counted. */
 #define MOST_FINISHING	16
 
 static Finishing finishing[MOST_FINISHING];

@@ -601,8 +601,9 @@ continue_above(const Observation *o)
 }
 
 /*
- * Leaves out the samples from the begin of the epoch to that of the part: in between, the process
- * has woken the sampler, which may have taken its CPU for milliseconds.  No node was at work.
+ * Leaves out the samples between the start of the epoch and that of the part.  In between, the
+ * process woke the sampler, which may have used the process's CPU for milliseconds.  No node was at
+ * work then.
  */
 static void
 leave_out_waking(Observation *o)

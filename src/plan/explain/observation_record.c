@@ -77,10 +77,10 @@ add_caller(NodeRecord *record, int place, const ProbeCaller *caller)
 }
 
 /*
- * Adds the parts of the execution in which nobody has sampled, such as those of a cursor that
- * fetches few rows at a time.  If there are samples of other parts, plan_estimate() divides all
- * unseen time like theirs.  Else it is the root's, with the error that all of it may be wrong: the
- * errors of the parts are not independent.
+ * Adds the time of parts without samples, such as those of a cursor that fetches a row at a time.
+ * If other parts have enough samples, plan_estimate() divides this time in their proportions.  Else
+ * it belongs to the root.  Its error is that of the sum, because the errors of the parts are not
+ * independent.
  */
 static void
 add_unseen(const Observation *o, SampleSums *root)

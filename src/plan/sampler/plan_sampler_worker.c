@@ -232,8 +232,8 @@ read_slots(void)
 }
 
 /*
- * Begins a new epoch or part if the process has begun one.  Another sampler, which has ended, may
- * have begun the epoch: its sums stay, and the time since its latest sample remains unseen.
+ * Begins a new epoch or part if the process has begun one.  If an earlier sampler had noticed the
+ * epoch before it ended, its sums stay, and no sample stands for the time since its latest one.
  */
 static void
 follow(Watched *w)
