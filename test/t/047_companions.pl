@@ -51,7 +51,9 @@ my $tables = q{
 $node->safe_psql('postgres', "$tables CREATE ROLE regress_app LOGIN; GRANT SELECT ON a TO regress_app");
 
 # Jobs of pg_cron are scheduled now, and their results are checked at the end, because the shortest
-# interval is a minute.
+# interval is a minute. They are scheduled in one transaction: pg_cron (1.4.2 to 1.6.7) never runs a
+# job that is committed while its launcher is reading the table of jobs, until another job changes
+# (RefreshTaskHash() marks the list as valid after an invalidation that arrived in between).
 
 foreach my $server (values %cron)
 {
@@ -62,10 +64,12 @@ foreach my $server (values %cron)
 		SELECT count(*) FROM a;
 		SET clocktiming.track = off;
 		CREATE TABLE runs (at timestamptz DEFAULT now(), run clock_sample);
+		BEGIN;
 		CREATE EXTENSION pg_cron;
 		SELECT cron.schedule('* * * * *', $$INSERT INTO runs (run) SELECT clock_measure('system', 0.05)$$);
 		SELECT cron.schedule('* * * * *', 'SELECT clock_stats_snapshot()');
-		SELECT cron.schedule('* * * * *', $$DO 'BEGIN PERFORM clock_explain(''SELECT 1 / (i - 15000) FROM a''); END'$$)});
+		SELECT cron.schedule('* * * * *', $$DO 'BEGIN PERFORM clock_explain(''SELECT 1 / (i - 15000) FROM a''); END'$$);
+		COMMIT});
 }
 
 #
