@@ -27,7 +27,7 @@ begin(uint32_t nsums, uint32_t nwaits)
 	table = table_of(&s, nsums, nwaits);
 	now_ns = BEGIN_NS;
 	cpu_ns = 0;
-	sample_begin(&s.state, now_ns, cpu_ns);
+	sample_begin(&s.state, now_ns, cpu_ns, 0);
 }
 
 /* Adds a sample after a time, in which the process has used some CPU time as far as is known. */
@@ -79,12 +79,16 @@ test_sums(void)
 	ok(s.sums[2].cpu_ns == 40 * US && s.sums[2].samples == 3, "a time before the previous sample counts as 0");
 
 	begin(4, WAITS);
+	s.state.head_ns = 4 * US;
 	work(1, 3, 10 * US);
-	now_ns += 500 * MS;
-	cpu_ns += 400 * MS;
-	sample_resume(&s.state, now_ns, cpu_ns);
-	work(2, 1, 10 * US);
-	ok(sum_of_all() == 40 * US && s.sums[2].variance == 0 && s.sums[1].variance == 0, "no sample stands for a pause");
+	ok(s.sums[1].cpu_ns == 34 * US && s.squares == (196 + 200) * 1e6, "the first sample stands for the head as well");
+	sample(1, 0, 100 * US, 0);
+	sample(1, 0, 10 * US, 10 * US);
+	ok(near(s.sums[1].cpu_wait_ns, 100 * US, 1), "which is no time off the CPU");
+	begin(4, WAITS);
+	s.state.head_ns = 4 * US;
+	sample(1, 7, 10 * US, 0);
+	ok(s.sums[1].wait_ns == 14 * US && s.waits[0].ns == 14 * US, "a head in a wait event");
 }
 
 static void

@@ -211,10 +211,13 @@ sample_process(const Process *p, const Sampler *sampler, Sampled *s, uint64_t *r
 	double		stop = sampler->period_ns > 0 ? 0.07 * sampler->period_ns :
 		sampler->stop_every_ns * random_exponential(random);
 	double		first_tick = sampler->tick_ns * uniform(random);
-	double		next = next_sample(sampler, 0, &stop, random);
+	/* as random as the rest of an interval */
+	double		next = next_sample(sampler, -sampler->interval_ns * uniform(random), &stop, random);
 
+	if (next < 0)
+		next = next_sample(sampler, next, &stop, random);
 	memset(s, 0, sizeof(*s));
-	sample_begin(&s->state, BEGIN_NS, 0);
+	sample_begin(&s->state, BEGIN_NS, 0, sampler->interval_ns / 2);
 	for (int i = 0; i < p->npieces; i++)
 	{
 		const Piece *piece = &p->pieces[i];

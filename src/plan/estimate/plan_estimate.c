@@ -8,6 +8,10 @@
  * nodes by chance (move_outside()); and to nodes that the server has timed, from the node above, at
  * which samples found the process (move_whole()).
  *
+ * The time of parts with too few samples is the root's, because a plan without time would be wrong.
+ * The statistics of plans leave it out, and divide it among the nodes like the time of all other
+ * executions of the plan (leaves_unseen).
+ *
  * Variances are scaled by the same factors as times, and are at least that of one sample, so that a
  * node that no sample has found has a margin, too.  The time after the last sample may belong to a
  * single node.  It belongs to a node with the probability p, the node's share of the samples, so it
@@ -427,12 +431,48 @@ plan_estimate_shares(PlanEstimate *plan)
 	}
 }
 
+/*
+ * Adds the time of parts with too few samples to that of the process's root.  Its error is that of
+ * the sum, because the errors of the parts are not independent.  Or else takes it out of the
+ * measured times.
+ */
+static void
+treat_unseen(PlanEstimate *plan, int process)
+{
+	ProcessRun *run = &plan->processes[process];
+	SampleSums	sum = sum_of(plan, process);
+	double		unseen_ns = 0;
+	double		part;
+
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeRecord *record = &plan->nodes[i].records[process];
+		SampleSums	unseen = {
+			.cpu_ns = record->unseen_ns, .variance = record->unseen_ns * record->unseen_ns / 4
+		};
+
+		unseen_ns += record->unseen_ns;
+		if (!plan->leaves_unseen)
+			sample_sums_add(&record->samples, &unseen, 1);
+	}
+	part = ratio(unseen_ns, unseen_ns + all_ns(&sum));
+	plan->unseen_ns += part * run->run_ns;
+	if (plan->leaves_unseen)
+	{
+		run->run_ns *= 1 - part;
+		run->cpu_ns *= 1 - part;
+		run->delay_ns *= 1 - part;
+	}
+}
+
 /* Scales the samples of each process, then adds up processes, then subtrees. */
 void
 plan_estimate(PlanEstimate *plan)
 {
+	plan->samples = plan->sampler_cpu_ns = plan->unseen_ns = 0;
+	for (int p = 0; p < plan->nprocesses; p++)
+		treat_unseen(plan, p);
 	plan->run_ns = plan->nprocesses > 0 ? plan->processes[0].run_ns : 0;
-	plan->samples = plan->sampler_cpu_ns = 0;
 	for (int p = 0; p < plan->nprocesses; p++)
 	{
 		const ProcessRun *run = &plan->processes[p];

@@ -43,6 +43,8 @@ typedef struct NodeRecord
 	double		loops;			/* 0: the process did not execute the node */
 	double		first_ns;		/* time of the first calls of its loops */
 	double		whole_ns;		/* NODE_WHOLE: time of its calls */
+	double		unseen_ns;		/* root of the process: time of parts with too
+								 * few samples to divide it among the nodes */
 	NodeCaller	callers[NODE_CALLERS];	/* root of a subplan: by call */
 } NodeRecord;
 
@@ -135,10 +137,13 @@ typedef struct PlanEstimate
 	NodeTimes  *outside_by_process;
 	void		(*check) (void);	/* checks for interrupts, or NULL */
 	bool		by_timeouts;	/* the process sampled itself */
+	bool		leaves_unseen;	/* unseen_ns of records is left out of all
+								 * other times; else it is the roots' */
 
 	/* output */
 	NodeEstimate outside;		/* time outside of the nodes */
 	double		run_ns;			/* duration of the leader */
+	double		unseen_ns;		/* sum of the records' unseen_ns */
 	double		share_ns;		/* sum of the self times and the time outside */
 	double		cpu_wait_ns;	/* sum of all times waiting for a CPU */
 	double		samples;		/* number of samples of all processes */

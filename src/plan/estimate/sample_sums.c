@@ -3,7 +3,13 @@
  *
  * The samples of a node are proportional to its time, whatever its calls are like.  This is all
  * that is needed if samples are close and the process is on the CPU.  The rest of this file treats
- * three difficulties.
+ * four difficulties.
+ *
+ * A sample stands for the time since the one before.  Between two samples, one node stops and
+ * another begins in the middle on average, but all of this time is the second node's.  Most nodes
+ * get as much at their beginning as they lose at their end, but not the first node.  So the first
+ * sample stands for half of an interval more (head_ns), and the time of the last node is shorter by
+ * as much when the sums are scaled to the time of the execution.
  *
  * The kernel's CPU time of another process is late: Linux updates it only at timer interrupts, and
  * when the process leaves the CPU.  Until then, a sample without a wait event counts as time on the
@@ -70,16 +76,6 @@ forget_runs(SampleState *state)
 }
 
 void
-sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns)
-{
-	state->ns = ns;
-	state->cpu_ns = cpu_ns;
-	state->number = SAMPLE_IDLE;
-	state->off_ns = 0;
-	forget_runs(state);
-}
-
-void
 sample_sums_add(SampleSums *sum, const SampleSums *samples, double factor)
 {
 	sum->samples += factor * samples->samples;
@@ -90,13 +86,18 @@ sample_sums_add(SampleSums *sum, const SampleSums *samples, double factor)
 }
 
 void
-sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns)
+sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns, double head_ns)
 {
 	state->ring.n = state->ring.next = 0;
 	state->mean_ns = state->weight_ns = 0;
 	state->gap_is_open = false;
 	state->settled.off_ns = 0;
-	sample_resume(state, ns, cpu_ns);
+	state->ns = ns;
+	state->cpu_ns = cpu_ns;
+	state->head_ns = head_ns;
+	state->number = SAMPLE_IDLE;
+	state->off_ns = 0;
+	forget_runs(state);
 }
 
 static void
@@ -496,7 +497,8 @@ add_run(SampleState *state, uint32_t number, bool waits, bool late, double ns)
 void
 sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 {
-	double		ns = sample->ns > state->ns ? (double) (sample->ns - state->ns) : 0;
+	double		passed_ns = sample->ns > state->ns ? (double) (sample->ns - state->ns) : 0;
+	double		ns = passed_ns + state->head_ns;
 	bool		waits = sample->event != 0;
 	bool		late = !waits && ns > SAMPLE_LATE * state->mean_ns &&
 		state->ring.n >= SAMPLE_RING / 2 &&
@@ -523,7 +525,7 @@ sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 	else if (!late)
 		sums->cpu_ns += ns;
 	if (!waits)
-		state->off_ns += ns;
+		state->off_ns += passed_ns;
 	add_run(state, sample->number, waits, late, ns);
 	if (!late)
 	{
@@ -539,6 +541,7 @@ sample_add(SampleState *state, const SampleTable *table, const Sample *sample)
 	state->mean_ns += ((state->ring.n == 1 ? ns : fmin(ns, (SAMPLE_LATE + 1) * state->mean_ns)) -
 					   state->mean_ns) / state->ring.n;
 	state->ns = sample->ns;
+	state->head_ns = 0;
 	state->number = sample->number;
 	state->weight_ns = late ? 0 : ns;
 	if (sample->cpu_ns > state->cpu_ns)

@@ -115,6 +115,7 @@ typedef struct SampleState
 {
 	uint64_t	ns;				/* time of the latest sample */
 	uint64_t	cpu_ns;			/* CPU time, as the kernel stated it then */
+	double		head_ns;		/* of sample_begin(), until the first sample */
 	uint32_t	number;			/* its number, and the time that it stood for */
 	double		weight_ns;
 	SampleRing	ring;
@@ -136,11 +137,12 @@ typedef struct SampleState
 /* Adds samples, multiplied by a factor, to a sum. */
 extern void sample_sums_add(SampleSums *sum, const SampleSums *samples, double factor);
 
-/* Begins the samples of an execution, which starts at these times, without earlier samples. */
-extern void sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns);
-
-/* Continues after a pause, which no sample stands for. */
-extern void sample_resume(SampleState *state, uint64_t ns, uint64_t cpu_ns);
+/*
+ * Begins the samples of an execution, which starts at these times, without earlier samples.  The
+ * first sample stands for head_ns more than the time since the start: half of the expected time to
+ * the second one.
+ */
+extern void sample_begin(SampleState *state, uint64_t ns, uint64_t cpu_ns, double head_ns);
 
 /*
  * Adds a sample to the sums.  Ignores numbers outside of the table.  The time since the previous

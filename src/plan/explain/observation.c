@@ -223,9 +223,9 @@ free_number(void)
 	return number;
 }
 
-/* Begins an epoch of the sampler's sums, for an execution. */
+/* Begins an epoch of the sampler's sums, for an execution, at the number of the node at work. */
 static void
-begin_epoch(const Observation *next)
+begin_epoch(const Observation *next, uint32 number)
 {
 	dlist_iter	i;
 
@@ -235,12 +235,11 @@ begin_epoch(const Observation *next)
 
 		observe_collect(o, 1);
 		set_bases(o, true);
-		o->waking_samples = 0;
 		if (o->under_way && o->has_epoch && o != next)
 			o->run.sampler_cpu_ns += observed->cpu_ns;
 	}
 	memset(wait_base, 0, sizeof(wait_base));
-	plan_sampler_begin(next->options.asked, free_number(), IsParallelWorker() ? 0 : 1 +
+	plan_sampler_begin(number, next->options.asked, free_number(), IsParallelWorker() ? 0 : 1 +
 					   (uint32) next->nworkers);
 }
 
@@ -464,26 +463,17 @@ observe_begin_part(Observation *o)
 	o->under_way = true;
 	o->above = observed->current;
 	o->has_epoch = o->above == SAMPLE_IDLE || o->options.asked;
+	o->part_delay_ns = -1;
 	if (o->has_epoch)
 	{
-		begin_epoch(o);
-		plan_sampler_resume(o->first, &o->part_ns, &o->part_cpu_ns);
-		o->part_delay_ns = -1;
+		begin_epoch(o, o->first);
+		/* outside of the part, because it reads a file */
 		if (o->options.asked || o->options.late)
-		{
-			/*
-			 * after the process has woken the sampler, and outside of the
-			 * part
-			 */
 			o->part_delay_ns = cpu_delay_ns();
-			o->part_cpu_ns = (uint64) cpu_time_ns();
-			o->part_ns = system_clock_read();
-		}
-		o->waking_samples = plan_sampler_has_sampled() ? observed->samples : 0;
+		plan_sampler_start(&o->part_ns, &o->part_cpu_ns);
 	}
 	else
 	{
-		o->part_delay_ns = -1;
 		o->part_cpu_ns = (uint64) cpu_time_ns();
 		o->part_ns = system_clock_read();
 		*current_number = o->first;
@@ -596,25 +586,8 @@ continue_above(const Observation *o)
 		observed->current = SAMPLE_IDLE;
 		return;
 	}
-	begin_epoch(above);
-	plan_sampler_resume(o->above, &ns, &cpu_ns);
-}
-
-/*
- * Leaves out the samples between the start of the epoch and that of the part.  In between, the
- * process woke the sampler, which may have used the process's CPU for milliseconds.  No node was at
- * work then.
- */
-static void
-leave_out_waking(Observation *o)
-{
-	SampleSums	seen = uncollected(o->first, &o->outside_base);
-	double		waking_ns = (double) (int64) (o->part_ns - observed->part_ns);
-	double		cpu_ns = Max(Min(waking_ns, seen.cpu_ns), 0);
-
-	o->outside_base.samples += Max(Min(o->waking_samples, seen.samples), 0);
-	o->outside_base.cpu_ns += cpu_ns;
-	o->outside_base.cpu_wait_ns += Max(Min(waking_ns - cpu_ns, seen.cpu_wait_ns), 0);
+	begin_epoch(above, o->above);
+	plan_sampler_start(&ns, &cpu_ns);
 }
 
 /*
@@ -665,29 +638,23 @@ observe_end_part(Observation *o)
 	if (plan_sampler_has_sampled() && observed->samples > 0)
 	{
 		double		unseen_ns = Max(Min((double) (int64) (ns - observed->sampled_ns), epoch_ns), 0);
-		double		sampled_ns = epoch_ns - unseen_ns;
-		double		samples = observed->samples - o->waking_samples;
+		double		sampled_ns = epoch_ns - unseen_ns + observed->head_ns;
 
+		unseen_ns = Max(epoch_ns - sampled_ns, 0);
 		o->run.sampler_cpu_ns += observed->cpu_ns;
-		leave_out_waking(o);
 		if (has_number(o, observed->pending))
 		{
 			o->run.pending = place_of(o, observed->pending);
 			o->run.pending_ns = observed->pending_ns;
 			o->run.gaps_ns += observed->gaps_ns;
 		}
-		if (sampled_ns > 0 && samples > 0 &&
-			(unseen_ns <= sampled_ns || samples >= MANY_SAMPLES))
+		if (sampled_ns > 0 && (unseen_ns <= sampled_ns || observed->samples >= MANY_SAMPLES))
 		{
 			o->run.unseen_squares += unseen_ns * unseen_ns;
 			observe_collect(o, epoch_ns / sampled_ns);
 		}
 		else
 		{
-			/*
-			 * the first sample often finds the time before the root's first
-			 * call
-			 */
 			observe_collect(o, 1);
 			add_unseen(o, unseen_ns);
 		}

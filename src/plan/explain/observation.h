@@ -81,7 +81,6 @@ typedef struct Observation
 	uint64		part_ns;		/* time and CPU time when the part began */
 	uint64		part_cpu_ns;
 	double		part_delay_ns;	/* cpu_delay_ns() then; -1: unknown */
-	double		waking_samples; /* samples before, in the same epoch */
 	ProcessRun	run;			/* sums of the parts so far */
 	double		mean_square;	/* mean squared time of a sample, in ns^2 */
 	double		unseen_ns;		/* time in parts that were not sampled, in no

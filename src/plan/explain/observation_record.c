@@ -77,20 +77,14 @@ add_caller(NodeRecord *record, int place, const ProbeCaller *caller)
 }
 
 /*
- * Adds the time of parts without samples, such as those of a cursor that fetches a row at a time.
- * If other parts have enough samples, plan_estimate() divides this time in their proportions.  Else
- * it belongs to the root.  Its error is that of the sum, because the errors of the parts are not
- * independent.
+ * Returns the time of parts without samples, such as those of a cursor that fetches a row at a
+ * time, unless other parts have enough samples, so that plan_estimate() divides this time in their
+ * proportions.
  */
-static void
-add_unseen(const Observation *o, SampleSums *root)
+static double
+unseen_ns(const Observation *o)
 {
-	SampleSums	unseen = {
-		.cpu_ns = o->unseen_ns, .variance = o->unseen_ns * o->unseen_ns / 4
-	};
-
-	if (o->unseen_ns > 0 && (o->ran ? o->ran_samples : record_samples(o)) < MANY_SAMPLES)
-		sample_sums_add(root, &unseen, 1);
+	return (o->ran ? o->ran_samples : record_samples(o)) < MANY_SAMPLES ? o->unseen_ns : 0;
 }
 
 /*
@@ -119,7 +113,7 @@ record_node(const Observation *o, int place, const int *places, NodeRecord *reco
 	}
 	add_positive(&record->samples, &n->samples);
 	if (place == 0)
-		add_unseen(o, &record->samples);
+		record->unseen_ns += unseen_ns(o);
 	record->loops += loops;
 	record->first_ns += probe_first_ns(&n->probed);
 	if (n->kind == NODE_WHOLE)

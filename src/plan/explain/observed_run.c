@@ -97,11 +97,13 @@ forget_times(NodeEstimate *node)
 }
 
 /*
- * Collects the records of the leader and of its workers, estimates all times, and adds the wait
- * events.  Waits are scaled to the times of their nodes, because the table of waits may lack some.
+ * Collects the records of the leader and of its workers, estimates all times in
+ * CurrentMemoryContext, and adds the wait events.  May be called twice, because it leaves the
+ * observation as it is.  Waits are scaled to the times of their nodes, because the table of waits
+ * may lack some.
  */
-PlanEstimate *
-observe_estimate(Observation *o)
+static PlanEstimate *
+observe_estimate(Observation *o, bool leaves_unseen)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
 	int			nworkers = parallel_observation_processes(o);
@@ -114,6 +116,7 @@ observe_estimate(Observation *o)
 	plan->workers = palloc0(sizeof(int) * n);
 	plan->outside_by_process = palloc0(sizeof(NodeTimes) * n);
 	plan->by_timeouts = o->by_timeouts;
+	plan->leaves_unseen = leaves_unseen;
 	plan->check = ProcessInterrupts;
 	plan->outside.id = -1;
 	plan->outside.parent = -1;
@@ -220,7 +223,7 @@ observed_before_run(QueryDesc *desc, void *arg)
 {
 	ObservedRun *run = arg;
 
-	run->plan = NULL;
+	run->plan = run->seen = NULL;
 	run->observation = observe_attach(desc, &run->options);
 	if (run->observation == NULL)
 		return;
@@ -271,7 +274,8 @@ observed_after_finish(QueryDesc *desc, void *arg)
 	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
 	if (o->nodes[0].kind != NODE_SAMPLED || o->nodes[0].probed.begun || o->options.late)
 	{
-		run->plan = observe_estimate(o);
+		run->plan = observe_estimate(o, false);
+		run->seen = run->plan->unseen_ns > 0 ? observe_estimate(o, true) : run->plan;
 		/* for auto_explain, which prints the plan in ExecutorEnd() */
 		observe_show(o, run->plan);
 	}

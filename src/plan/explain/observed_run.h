@@ -4,9 +4,6 @@
 
 #include "plan/explain/observation.h"
 
-/* Returns the estimates of all nodes, in CurrentMemoryContext, after ExecutorFinish(). */
-extern PlanEstimate *observe_estimate(Observation *observation);
-
 /* Writes the estimates into the server's Instrumentation, so that EXPLAIN prints them. */
 extern void observe_show(const Observation *observation, const PlanEstimate *plan);
 
@@ -24,6 +21,8 @@ typedef struct ObservedRun
 	PlanEstimate *plan;			/* result after ExecutorFinish(); NULL if no
 								 * stub was called, because another extension
 								 * has replaced the nodes' functions */
+	PlanEstimate *seen;			/* result that leaves_unseen; the same if
+								 * there is no unseen time */
 } ObservedRun;
 
 /* Executes the plan.  Raises an error if another extension prevents the observation. */

@@ -47,11 +47,11 @@ typedef struct ObservedProcess
 	{
 		struct
 		{
-			pg_atomic_uint32 epoch; /* increased when sums begin at 0 */
-			pg_atomic_uint32 part;	/* increased at each epoch, and after
-									 * pauses */
-			uint64		start_ns;	/* start of the epoch */
-			uint64		part_ns;	/* time and CPU time at the part's start */
+			pg_atomic_uint32 epoch; /* increased before the sampler is woken */
+			pg_atomic_uint32 part;	/* set to the epoch when the execution
+									 * goes on, and the times are valid */
+			uint64		part_ns;	/* time and CPU time at the start of the
+									 * part */
 			uint64		part_cpu_ns;
 			bool		asked;	/* somebody waits for the result */
 			bool		by_itself;	/* the process samples itself */
@@ -67,13 +67,14 @@ typedef struct ObservedProcess
 		struct
 		{
 			pg_atomic_uint32 seen_epoch;	/* epoch of the sums */
+			uint32		pending;	/* result of sample_pending() */
+			double		pending_ns;
+			double		gaps_ns;
+			double		head_ns;	/* argument of sample_begin() */
 			double		samples;
 			double		squares;	/* sum of squared times of samples */
 			uint64		sampled_ns; /* time of the latest sample */
 			double		cpu_ns; /* CPU time of the sampler for this epoch */
-			uint32		pending;	/* these: result of sample_pending() */
-			double		pending_ns;
-			double		gaps_ns;
 		};
 		char		line3[LINE_SIZE];
 	};
@@ -162,20 +163,22 @@ extern void plan_sampler_want_ticks(uint64 now_ns);
 extern void plan_sampler_join_worker(ObservedProcess *process, dsm_handle handle, uint64 offset);
 
 /*
- * Begins an epoch: the sums of numbers below "numbers" are 0.  "asked": somebody waits for the
- * result, so the sampler may use more CPU time.  "processes": number of processes that will execute
- * the plan, each of which may need a CPU; 0 in a parallel worker, as the leader has counted it.
+ * Begins an epoch, now at "number": the sums of numbers below "numbers" are 0.  Wakes the sampler,
+ * which takes no sample before plan_sampler_start().  "asked": somebody waits for the result, so
+ * the sampler may use more CPU time.  "processes": number of processes that will execute the plan,
+ * each of which may need a CPU; 0 in a parallel worker, as the leader has counted it.
  */
-extern void plan_sampler_begin(bool asked, uint32 numbers, uint32 processes);
+extern void plan_sampler_begin(uint32 number, bool asked, uint32 numbers, uint32 processes);
 
 /* Forgets an ObservedProcess that plan_sampler_join_worker() has set. */
 extern void plan_sampler_leave_worker(void);
 
 /*
- * plan_sampler_resume() begins to sample, now at "number".  plan_sampler_pause() ends it.  They
- * set *ns and *cpu_ns to the time and to the CPU time of the process.
+ * plan_sampler_start() begins the part of an execution for which plan_sampler_begin() was called.
+ * plan_sampler_pause() ends it.  They set *ns and *cpu_ns to the time and to the CPU time of the
+ * process.
  */
-extern void plan_sampler_resume(uint32 number, uint64 *ns, uint64 *cpu_ns);
+extern void plan_sampler_start(uint64 *ns, uint64 *cpu_ns);
 extern void plan_sampler_pause(uint64 *ns, uint64 *cpu_ns);
 
 /* Returns whether the sums belong to the current epoch.  If not, nobody has sampled. */

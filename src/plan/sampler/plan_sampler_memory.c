@@ -6,11 +6,11 @@
  * such execution, and keeps them until it exits, so that later executions cost little.  The slot is
  * published last, with a barrier, because the sampler may read it at any time.
  *
- * An epoch begins when the sums begin at 0, a part when the process continues to execute a plan.
- * The process writes the start of a part before it increases the number of the part.  When the
- * sampler sees another number, it reads the start (follow() in plan_sampler_worker.c).  Neither
- * side waits: until the sampler has noticed an epoch, seen_epoch shows that the sums are those of
- * an earlier one.
+ * An epoch begins when the sums begin at 0.  The process increases its number, wakes the sampler,
+ * and then starts a part of an execution: it writes the times of the start, and then the number of
+ * the epoch once more, as that of the part.  When the sampler sees this number, it reads the times
+ * (follow() in plan_sampler_worker.c).  Neither side waits: until the sampler has taken the first
+ * sample of an epoch, seen_epoch shows that the sums are those of an earlier one.
  *
  * Without a sampler or without shared memory, the process uses memory of its own, and a timeout
  * adds the samples (sample_self()).
@@ -32,6 +32,7 @@
 
 #include "compat.h"
 #include "core/cpu_usage.h"
+#include "core/random.h"
 #include "core/system_clock.h"
 #include "plan/sampler/plan_sampler.h"
 #include "server/settings.h"
@@ -65,6 +66,7 @@ static bool without_worker = false; /* clocktiming.sampler_off */
 static int	timeout_id = -1;
 static int	timeout_pid = 0;	/* process that has registered the timeout */
 static SampleState timeout_state;
+static uint64 random_state;
 
 static int
 slots_wanted(void)
@@ -331,6 +333,13 @@ plan_sampler_leave_worker(void)
 	current_number = &no_samples;
 }
 
+/* Returns whether the times of the latest part's start are valid. */
+static bool
+has_started(void)
+{
+	return pg_atomic_read_u32(&observed->part) == pg_atomic_read_u32(&observed->epoch);
+}
+
 /* The timeout's handler, called by a signal handler: a sample of this process by itself. */
 static void
 sample_self(void)
@@ -340,7 +349,7 @@ sample_self(void)
 
 	/* when the process ends, it unmaps the memory */
 	if (proc_exit_inprogress || observed == NULL || observed->current == SAMPLE_IDLE ||
-		!observed->by_itself)
+		!observed->by_itself || !has_started())
 		return;
 	table = (SampleTable)
 	{
@@ -366,17 +375,23 @@ start_timeouts(void)
 	{
 		timeout_id = RegisterTimeout(USER_TIMEOUT, sample_self);
 		timeout_pid = MyProcPid;
+		random_state = (uint64) MyProcPid * UINT64CONST(0x9e3779b97f4a7c15);
 	}
-	enable_timeout_after(timeout_id, TIMEOUT_MS);
+	/* the first one at random, as the starts of nodes may not depend on it */
+	enable_timeout_after(timeout_id, 1 + (int) (random_next(&random_state) % TIMEOUT_MS));
 }
 
+/*
+ * The number of the node at work shows that an execution begins; so the sampler does not go to
+ * sleep again.  It takes no sample before the number of the part is that of the epoch: while the
+ * process wakes it, it may use the process's CPU for milliseconds.
+ */
 void
-plan_sampler_begin(bool asked, uint32 numbers, uint32 processes)
+plan_sampler_begin(uint32 number, bool asked, uint32 numbers, uint32 processes)
 {
 	observed->by_itself = own_slot == NULL || !worker_runs();
 	observed->asked = asked;
 	observed->processes = processes;
-	observed->start_ns = system_clock_read();
 	if (observed->by_itself)
 	{
 		memset(observed->waits, 0, sizeof(observed->waits));
@@ -384,40 +399,33 @@ plan_sampler_begin(bool asked, uint32 numbers, uint32 processes)
 		observed->samples = observed->squares = observed->cpu_ns = 0;
 		observed->pending = SAMPLE_IDLE;
 		observed->gaps_ns = 0;
-		sample_begin(&timeout_state, observed->start_ns, (uint64) cpu_time_ns());
+		observed->head_ns = TIMEOUT_MS * 1e6 / 2;
 	}
 	pg_write_barrier();
 	pg_atomic_write_u32(&observed->epoch, pg_atomic_read_u32(&observed->epoch) + 1);
-	if (observed->by_itself)
-		pg_atomic_write_u32(&observed->seen_epoch, pg_atomic_read_u32(&observed->epoch));
-}
-
-/*
- * The sampler sees the new part's number last, so the times of its start are valid then.  Returns
- * the times at which the execution continues.
- */
-void
-plan_sampler_resume(uint32 number, uint64 *ns, uint64 *cpu_ns)
-{
-	*cpu_ns = observed->part_cpu_ns = (uint64) cpu_time_ns();
-	*ns = observed->part_ns = system_clock_read();
-	pg_write_barrier();
-	pg_atomic_write_u32(&observed->part, pg_atomic_read_u32(&observed->part) + 1);
 	pg_write_barrier();
 	observed->current = number;
 	if (observed->by_itself)
-	{
-		sample_resume(&timeout_state, *ns, *cpu_ns);
-		start_timeouts();
-	}
+		pg_atomic_write_u32(&observed->seen_epoch, pg_atomic_read_u32(&observed->epoch));
 	else
 	{
 		pg_memory_barrier();
 		wake_worker();
-		/* waking is no time of the execution */
-		*cpu_ns = (uint64) cpu_time_ns();
-		*ns = system_clock_read();
 	}
+}
+
+/* The sampler sees the new part's number last, so the times of its start are valid then. */
+void
+plan_sampler_start(uint64 *ns, uint64 *cpu_ns)
+{
+	*cpu_ns = observed->part_cpu_ns = (uint64) cpu_time_ns();
+	*ns = observed->part_ns = system_clock_read();
+	if (observed->by_itself)
+		sample_begin(&timeout_state, *ns, *cpu_ns, observed->head_ns);
+	pg_write_barrier();
+	pg_atomic_write_u32(&observed->part, pg_atomic_read_u32(&observed->epoch));
+	if (observed->by_itself)
+		start_timeouts();
 }
 
 void

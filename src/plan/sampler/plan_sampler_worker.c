@@ -97,10 +97,10 @@ typedef struct Watched
 	clockid_t	cpu_clock;
 	bool		has_cpu_clock;
 	bool		present;		/* its slot was found */
-	uint32		epoch;
-	uint32		part;
+	uint32		noticed;		/* epoch for which due_ns is valid */
+	uint32		epoch;			/* epoch of "state" */
 	SampleState state;
-	uint64		due_ns;			/* time of the next sample; 0: at once */
+	uint64		due_ns;			/* time of the next sample */
 	uint64		early_ns;		/* time before it at which a sample is welcome */
 } Watched;
 
@@ -231,49 +231,87 @@ read_slots(void)
 	}
 }
 
+/* Returns the mean time to the next sample of an execution that began elapsed_ns ago. */
+static double
+interval_ns(const Watched *w, double elapsed_ns)
+{
+	SamplePace	own = pace;
+
+	if (!w->process->asked && bucket_ns <= 0)
+		own.max_share = BUCKET_RATE;
+	return sample_interval_ns(&own, elapsed_ns);
+}
+
+/* Returns a number between 0 and 1. */
+static double
+random_part(void)
+{
+	return ldexp((double) (random_next(&random_state) >> 11), -53);
+}
+
 /*
- * Begins a new epoch or part if the process has begun one.  If an earlier sampler had noticed the
- * epoch before it ended, its sums stay, and no sample stands for the time since its latest one.
+ * Begins an epoch.  If an earlier sampler had begun it before it ended, its sums stay, and no
+ * sample stands for the time since its latest one.
  */
 static void
-follow(Watched *w)
+begin_epoch(Watched *w, uint32 epoch)
 {
 	ObservedProcess *p = w->process;
-	uint32		part = pg_atomic_read_u32(&p->part);
-	uint32		epoch;
 
-	if (part == w->part)
-		return;
-	pg_read_barrier();
-	epoch = pg_atomic_read_u32(&p->epoch);
-	if (epoch != w->epoch && epoch == pg_atomic_read_u32(&p->seen_epoch))
+	if (epoch == pg_atomic_read_u32(&p->seen_epoch))
 	{
 		uint64		now_ns = system_clock_read();
 
-		sample_begin(&w->state, now_ns, cpu_clock_of(w, now_ns));
-		w->epoch = epoch;
+		sample_begin(&w->state, now_ns, cpu_clock_of(w, now_ns), 0);
+		return;
 	}
-	else if (epoch != w->epoch)
-	{
-		memset(p->waits, 0, sizeof(p->waits));
+	memset(p->waits, 0, sizeof(p->waits));
 
-		/*
-		 * all of them: plans that begin later in the epoch use further
-		 * numbers
-		 */
-		memset(p->sums, 0, sizeof(SampleSums) * w->nsums);
-		p->samples = p->squares = p->cpu_ns = 0;
-		p->pending = SAMPLE_IDLE;
-		p->gaps_ns = 0;
-		sample_begin(&w->state, p->part_ns, p->part_cpu_ns);
-		pg_write_barrier();
-		pg_atomic_write_u32(&p->seen_epoch, epoch);
-		w->epoch = epoch;
+	/*
+	 * all of them: plans that begin later in the epoch use further numbers
+	 */
+	memset(p->sums, 0, sizeof(SampleSums) * w->nsums);
+	p->samples = p->squares = p->cpu_ns = 0;
+	p->pending = SAMPLE_IDLE;
+	p->gaps_ns = 0;
+	p->head_ns = interval_ns(w, 0) / 2;
+	sample_begin(&w->state, p->part_ns, p->part_cpu_ns, p->head_ns);
+	pg_write_barrier();
+	pg_atomic_write_u32(&p->seen_epoch, epoch);
+}
+
+/*
+ * Called before a sample is due.  Returns whether the process has started the part that is sampled
+ * now.  "deaf_ns": result of the latest pause_until().
+ *
+ * The time from the start of an epoch to its first sample must be as random as the end of an
+ * interval.  If the first sample were taken as soon as the sampler is woken, it would be the only
+ * one of a short execution, and always find the node that works first.
+ */
+static bool
+follow(Watched *w, uint64 now_ns, double deaf_ns)
+{
+	ObservedProcess *p = w->process;
+	uint32		epoch = pg_atomic_read_u32(&p->epoch);
+	bool		has_started = pg_atomic_read_u32(&p->part) == epoch;
+	double		mean_ns;
+
+	if (epoch == w->epoch)
+		return true;
+	pg_read_barrier();
+	if (epoch != w->noticed || !has_started)
+	{
+		/* while it sleeps, it notices an epoch at a random time */
+		mean_ns = fmax(interval_ns(w, 0) - deaf_ns, 0);
+		w->noticed = epoch;
+		w->due_ns = (has_started ? p->part_ns : now_ns) + (uint64) (mean_ns * random_part());
+		w->early_ns = 0;
 	}
-	else
-		sample_resume(&w->state, p->part_ns, p->part_cpu_ns);
-	w->part = part;
-	w->due_ns = 0;
+	if (!has_started || now_ns < w->due_ns)
+		return false;
+	begin_epoch(w, epoch);
+	w->epoch = epoch;
+	return true;
 }
 
 static void
@@ -301,17 +339,12 @@ sample(Watched *w, uint32 number)
 static void
 set_next_sample(Watched *w, uint64 now_ns)
 {
-	double		elapsed_ns = now_ns > w->process->start_ns ?
-		(double) (now_ns - w->process->start_ns) : 0;
-	double		random = ldexp((double) (random_next(&random_state) >> 11), -53);
-	SamplePace	own = pace;
-	double		interval_ns;
+	double		elapsed_ns = now_ns > w->process->part_ns ?
+		(double) (now_ns - w->process->part_ns) : 0;
+	double		mean_ns = interval_ns(w, elapsed_ns);
 
-	if (!w->process->asked && bucket_ns <= 0)
-		own.max_share = BUCKET_RATE;
-	interval_ns = sample_interval_ns(&own, elapsed_ns);
-	w->due_ns = now_ns + (uint64) (interval_ns * (0.5 + random));
-	w->early_ns = pace.cpu_is_idle ? 0 : (uint64) (interval_ns / 2);
+	w->due_ns = now_ns + (uint64) (mean_ns * (0.5 + random_part()));
+	w->early_ns = pace.cpu_is_idle ? 0 : (uint64) (mean_ns / 2);
 }
 
 static bool
@@ -387,7 +420,7 @@ has_begun(void)
 {
 	for (const Watched *w = watched; w != NULL; w = w->next)
 	{
-		if (is_at_work(w) && pg_atomic_read_u32(&w->process->part) != w->part)
+		if (is_at_work(w) && pg_atomic_read_u32(&w->process->epoch) != w->noticed)
 			return true;
 	}
 	return false;
@@ -413,9 +446,12 @@ sleep_on_latch(uint32 changes, long ms)
 	return (events & WL_TIMEOUT) != 0;
 }
 
-/* Samples all processes that are due.  Returns the number at work, and sets the next time. */
+/*
+ * Samples all processes that are due.  Returns the number at work, and sets the next time.
+ * "deaf_ns": as in follow().
+ */
 static int
-sample_all(uint64 *next_ns)
+sample_all(double deaf_ns, uint64 *next_ns)
 {
 	int			active = 0;
 
@@ -426,10 +462,9 @@ sample_all(uint64 *next_ns)
 
 		if (!is_at_work(w))
 			continue;
-		follow(w);
 		active++;
 		now_ns = system_clock_read();
-		if (now_ns + w->early_ns >= w->due_ns)
+		if (follow(w, now_ns, deaf_ns) && now_ns + w->early_ns >= w->due_ns)
 		{
 			/* the node at work now, not when its turn was found */
 			sample(w, w->process->current);
@@ -441,8 +476,11 @@ sample_all(uint64 *next_ns)
 	return active;
 }
 
-/* Waits for the next sample. */
-static void
+/*
+ * Waits for the next sample.  Returns the time for which a process that began an execution did not
+ * wake the sampler.
+ */
+static double
 pause_until(uint64 next_ns, uint32 changes)
 {
 	uint64		now_ns = system_clock_read();
@@ -457,13 +495,17 @@ pause_until(uint64 next_ns, uint32 changes)
 		}
 	}
 	else if (left_ns > DEAF_SLEEP_NS)
+	{
 		(void) sleep_on_latch(changes, (long) Min(left_ns / 1e6, 1000));
+		return 0;
+	}
 	else
 	{
 		struct timespec ts = {.tv_nsec = (long) Max(left_ns, 1e3)};
 
 		(void) nanosleep(&ts, NULL);
 	}
+	return (double) (int64) (system_clock_read() - now_ns);
 }
 
 static void
@@ -518,6 +560,7 @@ run(void)
 	uint64		expected_ns = system_clock_read() + (uint64) EXPECT_NS;
 	uint64		checked_ns = 0;
 	double		cpu_ns = cpu_time_ns();
+	double		deaf_ns = 0;
 	int			idle_ms = 0;
 	int			processes = 0;
 
@@ -554,12 +597,13 @@ run(void)
 			processes = observed_processes();
 		}
 		tick_ns = tick(now_ns);
-		active = sample_all(&next_ns);
+		active = sample_all(deaf_ns, &next_ns);
+		deaf_ns = 0;
 		if (active > 0)
 		{
 			idle_ms = 0;
 			expected_ns = now_ns + (uint64) EXPECT_NS;
-			pause_until(Min(next_ns, tick_ns), changes);
+			deaf_ns = pause_until(Min(next_ns, tick_ns), changes);
 		}
 		else if (now_ns < expected_ns && pace.cpu_is_idle)
 			SPIN_DELAY();

@@ -550,12 +550,12 @@ pay_late(DrawHistory *history, double ns, double cost_ns)
 static void
 add_nodes(const TimedExecution *execution, const PlanKey *key)
 {
-	const PlanEstimate *plan = execution->run.plan;
+	const ObservedRun *run = &execution->run;
 
-	if (plan != NULL && execution->is_long)
-		plan_store_add_nodes(execution->run.observation, key, plan, 1, execution->run_ns);
-	else if (plan != NULL)
-		plan_store_add_nodes(execution->run.observation, key, plan, execution->drawn.weight, 0);
+	if (run->plan != NULL && execution->is_long)
+		plan_store_add_nodes(run, key, 1, execution->run_ns);
+	else if (run->plan != NULL)
+		plan_store_add_nodes(run, key, execution->drawn.weight, 0);
 	else if (execution->is_long)
 		plan_store_add_unseen(key, execution->run_ns);
 }

@@ -158,6 +158,27 @@ scale_of_long(PlanEntry *entry, const Execution *execution)
 	return scale;
 }
 
+/*
+ * Adds the time of an execution that has too few samples for it.  The next execution with enough of
+ * them stands for this time as well, so that the nodes' times add up to the plan's.  If it were the
+ * root's, the root would have most of the time of short executions on a busy server.
+ */
+static void
+add_missed(PlanEntry *entry, const Execution *execution, AddScale *scale)
+{
+	const PlanEstimate *plan = execution->estimate;
+	double		missed = scale->factor * execution->weight * plan->unseen_ns;
+	double		busy = busy_share(plan->share_ns, plan->cpu_wait_ns);
+
+	entry->missed_ns += missed;
+	entry->missed_squares += missed * missed;
+	if (!(plan->run_ns > 0) || plan->run_ns < LEAST_SEEN * execution->ns)
+		return;
+	scale->factor += entry->missed_ns / (execution->weight * plan->run_ns);
+	scale->squares += busy * busy * entry->missed_squares / execution->weight;
+	entry->missed_ns = entry->missed_squares = 0;
+}
+
 /* Adds a node's times.  "node" is NULL if the node was pruned. */
 static void
 add_times(NodeSlot *slot, const PlanEstimate *plan, const NodeEstimate *node, double w,
@@ -313,6 +334,8 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		weighted_add(&entry->with_nodes, execution->weight, execution->ns, 0);
 		scale.factor = plain_factor(entry);
 	}
+	if (execution->long_ns == 0)
+		add_missed(entry, execution, &scale);
 	add_plan_times(entry, execution->estimate, execution->weight, &scale);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
@@ -494,19 +517,19 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 }
 
 void
-plan_store_add_nodes(const Observation *observation, const PlanKey *key,
-					 const PlanEstimate *estimate, double weight, double long_ns)
+plan_store_add_nodes(const ObservedRun *run, const PlanKey *key, double weight, double long_ns)
 {
+	const Observation *observation = run->observation;
 	const PlannedStmt *plan = observation->desc->plannedstmt;
 	PlanTree	tree;
 	int			places[PLAN_TREE_MAX];
 	Execution	execution = {
-		.observation = observation, .estimate = estimate, .tree = &tree, .places = places,
-		.ns = estimate->run_ns, .long_ns = long_ns, .weight = weight,
+		.observation = observation, .estimate = run->seen, .tree = &tree, .places = places,
+		.ns = run->plan->run_ns, .long_ns = long_ns, .weight = weight,
 		.now = GetCurrentTimestamp()
 	};
 
-	if (!plan_store_ready() || estimate->nnodes == 0)
+	if (!plan_store_ready() || run->seen->nnodes == 0)
 		return;
 	plan_tree(plan, &tree);
 	for (int i = 0; i < tree.nkept; i++)

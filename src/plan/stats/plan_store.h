@@ -5,7 +5,7 @@
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
 
-#include "plan/explain/observation.h"
+#include "plan/explain/observed_run.h"
 #include "plan/sampler/plan_sampler.h"
 #include "plan/stats/plan_tree.h"
 
@@ -29,8 +29,8 @@ extern bool plan_store_ready(void);
  * plan_store_add_time().  "long_ns": duration of a long execution (plan_draw.c), whose weight is 1;
  * else 0.
  */
-extern void plan_store_add_nodes(const Observation *observation, const PlanKey *key,
-								 const PlanEstimate *estimate, double weight, double long_ns);
+extern void plan_store_add_nodes(const ObservedRun *run, const PlanKey *key, double weight,
+								 double long_ns);
 
 /*
  * The following functions raise no error, because ends of transactions call them.

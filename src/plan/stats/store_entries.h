@@ -86,6 +86,9 @@ typedef struct PlanEntry
 								 * nodes' times yet; and the sum of its
 								 * squares */
 	double		unseen_squares;
+	double		missed_ns;		/* the same for short ones with too few
+								 * samples, weighted */
+	double		missed_squares;
 	double		before_ns;		/* time of long executions before their
 								 * observation, which is in the nodes' times */
 	NodeParts	outside_parts;

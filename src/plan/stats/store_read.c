@@ -99,6 +99,32 @@ divide_entry(PlanEntry *entry)
 	entry->unseen_ns = entry->unseen_squares = 0;
 }
 
+/* Returns whether the nodes were timed, but no execution had enough samples. */
+static bool
+has_only_missed(const PlanEntry *entry)
+{
+	return entry->all.n > 0 && !(entry->all.wx > 0) && entry->missed_ns > 0;
+}
+
+/* Without samples, the time is the root's, and unknown by as much. */
+static void
+give_to_root(const PlanEntry *entry, NodeSlot *node)
+{
+	if (!has_only_missed(entry) || node->place != 0)
+		return;
+	node->total.wx = node->self.wx = node->parts.cpu.wx = node->share_ns = entry->missed_ns;
+	node->total.wv = node->self.wv = node->parts.cpu.wv = entry->missed_squares;
+}
+
+/* Does the same for the entry, after give_to_root(). */
+static void
+give_to_entry(PlanEntry *entry)
+{
+	if (!has_only_missed(entry))
+		return;
+	entry->all.wx = entry->cpu_ns = entry->share_ns = entry->short_ns = entry->missed_ns;
+}
+
 /* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
 static bool
 copy_all(PlanCopy **copies, int *n)
@@ -133,6 +159,9 @@ copy_all(PlanCopy **copies, int *n)
 				divide_node(&copy->entry, &nodes[i]);
 			divide_entry(&copy->entry);
 		}
+		for (int i = 0; i < copy->entry.nslots; i++)
+			give_to_root(&copy->entry, &nodes[i]);
+		give_to_entry(&copy->entry);
 		nodes += entry->nslots;
 	}
 	return true;
@@ -193,6 +222,7 @@ visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void
 		divided = *entry;
 		if (entry->unseen_ns > 0)
 			divide_entry(&divided);
+		give_to_entry(&divided);
 		node = store_outside(&divided);
 		if (node.total.n > 0)
 			visit(&divided, &node, arg);
@@ -201,6 +231,7 @@ visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void
 			node = plan_store->slots[slot];
 			if (entry->unseen_ns > 0)
 				divide_node(entry, &node);
+			give_to_root(entry, &node);
 			if (node.total.n > 0)
 				visit(&divided, &node, arg);
 		}
