@@ -51,9 +51,8 @@ my $tables = q{
 $node->safe_psql('postgres', "$tables CREATE ROLE regress_app LOGIN; GRANT SELECT ON a TO regress_app");
 
 # Jobs of pg_cron are scheduled now, and their results are checked at the end, because the shortest
-# interval is a minute. They are scheduled in one transaction: pg_cron (1.4.2 to 1.6.7) never runs a
-# job that is committed while its launcher is reading the table of jobs, until another job changes
-# (RefreshTaskHash() marks the list as valid after an invalidation that arrived in between).
+# interval is a minute. They are scheduled in one transaction: pg_cron does not run a job that is
+# committed while its scheduler reads the table of jobs (findings/pg_cron_lost_job.sh).
 
 foreach my $server (values %cron)
 {
