@@ -83,6 +83,8 @@ static double usual_stolen;		/* moving average outside of stolen events */
 static double usual_rate_ppm;	/* latest rate outside of rate events */
 static TimestampTz rate_from;	/* beginning of the latest closed rate event */
 static TimestampTz rate_to;		/* end of that event */
+static bool rate_is_assumed;	/* not the clock's rate is wrong, but the
+								 * frequency that the server assumes */
 static int	hops_without_skew;	/* comparisons of CPUs since the latest skew */
 static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
 static int	calm_run[WATCH_WHATS];	/* intervals since that step */
@@ -380,40 +382,60 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 					 psprintf("the cheapest readings of an interval cost %.2f times as much as before", change.after / change.before));
 }
 
+/* Returns whether a rate is beyond a limit, or near it while an event is open. */
+static bool
+is_beyond(double ppm, double limit_ppm, const WatchEvent *open)
+{
+	return fabs(ppm) > limit_ppm * (open != NULL ? RATE_ENDS : 1);	/* false if NAN */
+}
+
 /*
  * Begins a rate event if the latest observations agree on a rate beyond the limit, and ends it if
- * they agree on one below half of it.
+ * they agree on one below half of it.  If the server assumes a wrong frequency of the TSC, its
+ * times are wrong, although the rate of the TSC is not.
  */
 static void
 judge_rate(const WatchObservation *observed)
 {
 	WatchEvent *open = watch_open_event(WATCH_RATE);
-	bool		wrong = fabs(observed->rate_ppm) >
-		observed->steered_ppm * (open != NULL ? RATE_ENDS : 1);
+	bool		is_wrong = is_beyond(observed->rate_ppm, observed->steered_ppm, open);
+	bool		is_assumed = !is_wrong &&
+		is_beyond(observed->assumed_ppm, observed->assumed_limit_ppm, open);
 
 	if (!observed->rate_known)
 		return;
-	if (!wrong)
+	if (!is_wrong && !is_assumed)
 		usual_rate_ppm = observed->rate_ppm;
-	if (wrong == (open != NULL))
+	if (is_wrong || is_assumed)
+		rate_is_assumed = is_assumed;
+	if ((is_wrong || is_assumed) == (open != NULL))
 		return;
-	if (wrong)
-	{
+	if (is_wrong)
 		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
 					 psprintf("%+.1f ppm", observed->rate_ppm),
-					 psprintf("relative to CLOCK_MONOTONIC_RAW; up to %.0f ppm are normal", observed->steered_ppm));
-		return;
+					 psprintf("relative to CLOCK_MONOTONIC_RAW; up to %.0f ppm are normal",
+							  observed->steered_ppm));
+	else if (is_assumed)
+		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
+					 psprintf("%+.1f ppm", observed->assumed_ppm),
+					 psprintf("relative to CLOCK_MONOTONIC_RAW, by the frequency of the TSC that the server assumes; up to %.0f ppm are normal",
+							  observed->assumed_limit_ppm));
+	else
+	{
+		if (!rate_is_assumed)
+		{
+			rate_from = open->at;
+			rate_to = observed->at;
+		}
+		watch_end_event(WATCH_RATE, observed->at);
 	}
-	rate_from = open->at;
-	rate_to = observed->at;
-	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/* Returns whether the open or the latest rate event contains, and thus explains, a step. */
+/* Returns whether the open or the latest event of the clock's own rate contains a step. */
 static bool
 is_of_rate(const WatchStep *step)
 {
-	const WatchEvent *open = watch_open_event(WATCH_RATE);
+	const WatchEvent *open = rate_is_assumed ? NULL : watch_open_event(WATCH_RATE);
 
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }

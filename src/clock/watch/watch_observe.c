@@ -47,7 +47,10 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Largest rates that are no event: of the system clock, which NTP steers, and of a counter. */
+/*
+ * Largest rates that are no event: of the system clock, which NTP steers, and of times that the
+ * server computes from the TSC; and of a counter.
+ */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
@@ -259,17 +262,33 @@ cost_of_reading(void)
 	}
 }
 
+/*
+ * Returns the rate of the times that the server computes from the TSC by the frequency that it
+ * assumes, if the watched clock is the TSC and has this rate by the frequency that we have
+ * measured; else NAN.
+ */
+static double
+assumed_ppm(double rate_ppm)
+{
+	double		server_hz = server_tsc_hz();
+
+	return server_hz > 0 && clock_source_is_instruction(watching.source) ?
+		((1 + rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
+}
+
 static void
 set_rate(WatchObservation *observed)
 {
 	double		sorted[RATE_OBSERVATIONS];
 
+	observed->assumed_limit_ppm = STEERED_PPM;
 	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM :
 		STEERED_PPM;
 	if (watching.nrates < RATE_OBSERVATIONS)
 		return;
 	memcpy(sorted, watching.rates, sizeof(sorted));
 	observed->rate_ppm = stats_median(sorted, RATE_OBSERVATIONS);
+	observed->assumed_ppm = assumed_ppm(observed->rate_ppm);
 	observed->rate_known = sorted[RATE_OBSERVATIONS - 1] - sorted[0] < RATE_AGREES_PPM;
 	observed->rate_since =
 		watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
@@ -411,8 +430,7 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	row->warm_ns = watching.least_ns;
 	row->rate_ppm = clock_source_is_reference(watching.source) ? NAN :
 		stats_median(watching.interval_rates, watching.ninterval_rates);
-	row->assumed_ppm = server_hz > 0 && clock_source_is_instruction(watching.source) ?
-		((1 + row->rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
+	row->assumed_ppm = assumed_ppm(row->rate_ppm);
 	row->error_bound_ppm = watch_bound_ppm(watching.source, server_hz > 0 ? server_hz :
 										   watching.sampler.frequency_hz);
 	row->stolen_percent = stolen_percent();

@@ -34,6 +34,9 @@ typedef struct WatchObservation
 	TimestampTz rate_since;		/* time of the first of these observations */
 	double		rate_ppm;
 	double		steered_ppm;	/* largest rate that is no event */
+	double		assumed_ppm;	/* rate of the times that the server computes
+								 * from the TSC; NAN: it reads another clock */
+	double		assumed_limit_ppm;	/* largest such rate that is no event */
 } WatchObservation;
 
 /* Results of an interval that are not part of its WatchRow. */
