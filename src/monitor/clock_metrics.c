@@ -357,7 +357,7 @@ static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {
 	WorstNode  *worst = palloc(sizeof(WorstNode) * WORST_NODES);
-	int			n = store_worst_nodes(seen_user(), worst, WORST_NODES);
+	int			n = store_worst_nodes(seen_user(), false, worst, WORST_NODES);
 
 	for (int i = 0; i < n; i++)
 	{

@@ -583,6 +583,40 @@ test_edges(void)
 	ok(near(nodes[0].times.total_ns, 300) && near(nodes[1].times.total_ns, 200), "totals contain the nodes below");
 }
 
+/* Tests times of parts with too few samples. */
+static void
+test_unseen(void)
+{
+	for (int leaves = 0; leaves <= 1; leaves++)
+	{
+		new_plan(3, 2);
+		plan.leaves_unseen = leaves;
+		add_cpu(1, 0, 200);
+		records[0][0].unseen_ns = 600;
+		add_cpu(2, 1, 100);
+		records[2][1].unseen_ns = 300;
+		runs[0].run_ns = runs[0].cpu_ns = 1600;
+		runs[1].run_ns = runs[1].cpu_ns = 400;
+		plan_estimate(&plan);
+		ok(near(plan.unseen_ns, 1200 + 300) && is_sound(), "the unseen time is scaled like the other");
+		if (leaves)
+			ok(near(plan.run_ns, 400) && near(nodes[0].times.self_ns, 0) &&
+			   near(nodes[1].times.self_ns, 400) && near(nodes[2].times.self_ns, 100), "and left out");
+		else
+			ok(near(plan.run_ns, 1600) && near(nodes[0].times.self_ns, 1200) &&
+			   near(nodes[1].times.self_ns, 400) && near(nodes[2].times.self_ns, 400),
+			   "and that of the root of each process");
+
+		new_plan(2, 1);
+		plan.leaves_unseen = leaves;
+		runs[0].run_ns = runs[0].cpu_ns = 1000;
+		plan_estimate(&plan);
+		ok(near(plan.unseen_ns, 1000) && near(nodes[0].times.self_ns, leaves ? 0 : 1000),
+		   "without samples, all of the time is unseen");
+	}
+	plan.leaves_unseen = false;
+}
+
 /* Tests nodes that the server times as a whole. */
 static void
 test_whole(void)
@@ -755,6 +789,7 @@ main(void)
 	test_short();
 	test_cpu_wait();
 	test_edges();
+	test_unseen();
 	test_whole();
 	test_callers();
 	test_processes();

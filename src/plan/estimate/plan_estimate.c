@@ -434,7 +434,7 @@ plan_estimate_shares(PlanEstimate *plan)
 /*
  * Adds the time of parts with too few samples to that of the process's root.  Its error is that of
  * the sum, because the errors of the parts are not independent.  Or else takes it out of the
- * measured times.
+ * measured times.  Without samples, that is all of the time.
  */
 static void
 treat_unseen(PlanEstimate *plan, int process)
@@ -455,7 +455,7 @@ treat_unseen(PlanEstimate *plan, int process)
 		if (!plan->leaves_unseen)
 			sample_sums_add(&record->samples, &unseen, 1);
 	}
-	part = ratio(unseen_ns, unseen_ns + all_ns(&sum));
+	part = all_ns(&sum) > 0 ? ratio(unseen_ns, unseen_ns + all_ns(&sum)) : 1;
 	plan->unseen_ns += part * run->run_ns;
 	if (plan->leaves_unseen)
 	{

@@ -142,8 +142,9 @@ typedef struct PlanEstimate
 
 	/* output */
 	NodeEstimate outside;		/* time outside of the nodes */
-	double		run_ns;			/* duration of the leader */
-	double		unseen_ns;		/* sum of the records' unseen_ns */
+	double		run_ns;			/* duration of the leader, without unseen time
+								 * if leaves_unseen */
+	double		unseen_ns;		/* unseen time of all processes */
 	double		share_ns;		/* sum of the self times and the time outside */
 	double		cpu_wait_ns;	/* sum of all times waiting for a CPU */
 	double		samples;		/* number of samples of all processes */

@@ -235,7 +235,7 @@ begin_epoch(const Observation *next, uint32 number)
 
 		observe_collect(o, 1);
 		set_bases(o, true);
-		if (o->under_way && o->has_epoch && o != next)
+		if (o->under_way && o->has_epoch && o != next && plan_sampler_has_sampled())
 			o->run.sampler_cpu_ns += observed->cpu_ns;
 	}
 	memset(wait_base, 0, sizeof(wait_base));

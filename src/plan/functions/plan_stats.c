@@ -181,7 +181,8 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 
 /* Adds rows of all visible plans.  Frees memory after each plan, as there may be 500000 nodes. */
 static void
-list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
+list_plans(FunctionCallInfo fcinfo, bool with_unobserved,
+		   void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
 	PlanCopy   *plans;
 	int			n;
@@ -192,7 +193,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	plan_draw_flush();
-	plans = store_copy(&n);
+	plans = store_copy(&n, with_unobserved);
 	if (n == 0 && !plan_draw_tracks())
 		notice_setting_is_off("clocktiming.track");
 	for (int i = 0; i < n; i++)
@@ -213,7 +214,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 Datum
 clock_plan_stats(PG_FUNCTION_ARGS)
 {
-	list_plans(fcinfo, put_plan);
+	list_plans(fcinfo, true, put_plan);
 	return (Datum) 0;
 }
 
@@ -297,14 +298,14 @@ clock_node_stats(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 	{
-		list_plans(fcinfo, put_nodes);
+		list_plans(fcinfo, true, put_nodes);
 		return (Datum) 0;
 	}
 	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	n = Min(Max(PG_GETARG_INT32(0), 1), MOST_WORST);
 	worst = palloc(sizeof(WorstNode) * n);
-	n = store_worst_nodes(seen_user(), worst, n);
+	n = store_worst_nodes(seen_user(), true, worst, n);
 	for (int i = 0; i < n; i++)
 		put_node(fcinfo, &worst[i].entry, &worst[i].node);
 	return (Datum) 0;
@@ -362,7 +363,7 @@ put_plan_sums(FunctionCallInfo fcinfo, const PlanCopy *plan)
 Datum
 internal_clock_node_sums(PG_FUNCTION_ARGS)
 {
-	list_plans(fcinfo, put_plan_sums);
+	list_plans(fcinfo, false, put_plan_sums);
 	return (Datum) 0;
 }
 

@@ -93,8 +93,8 @@ put_wait(void *arg, const ObservedWait *wait)
 }
 
 /*
- * Adds the time of parts that were not sampled: as at the end (observation_record.c), to the root
- * if there are few samples, else to all nodes in proportion.
+ * Adds the time of parts that were not sampled: as at the end (treat_unseen() in plan_estimate.c),
+ * to the root if there are few samples, else to all nodes in proportion.
  */
 static void
 put_unseen(LiveExecution *live, double samples)

@@ -281,8 +281,8 @@ begin_epoch(Watched *w, uint32 epoch)
 }
 
 /*
- * Called before a sample is due.  Returns whether the process has started the part that is sampled
- * now.  "deaf_ns": result of the latest pause_until().
+ * Begins the epoch of a process when its first sample is due.  Returns whether it has begun, so that
+ * samples may be taken.  "deaf_ns": result of the latest pause_until().
  *
  * The time from the start of an epoch to its first sample must be as random as the end of an
  * interval.  If the first sample were taken as soon as the sampler is woken, it would be the only
@@ -294,17 +294,19 @@ follow(Watched *w, uint64 now_ns, double deaf_ns)
 	ObservedProcess *p = w->process;
 	uint32		epoch = pg_atomic_read_u32(&p->epoch);
 	bool		has_started = pg_atomic_read_u32(&p->part) == epoch;
-	double		mean_ns;
+	double		wait_ns;
 
 	if (epoch == w->epoch)
 		return true;
 	pg_read_barrier();
 	if (epoch != w->noticed || !has_started)
 	{
-		/* while it sleeps, it notices an epoch at a random time */
-		mean_ns = fmax(interval_ns(w, 0) - deaf_ns, 0);
+		wait_ns = interval_ns(w, 0) * random_part();
+		/* a time within its sleep is already random: that at which it wakes */
+		if (has_started && wait_ns < deaf_ns)
+			wait_ns = 0;
 		w->noticed = epoch;
-		w->due_ns = (has_started ? p->part_ns : now_ns) + (uint64) (mean_ns * random_part());
+		w->due_ns = (has_started ? p->part_ns : now_ns) + (uint64) wait_ns;
 		w->early_ns = 0;
 	}
 	if (!has_started || now_ns < w->due_ns)
@@ -324,6 +326,9 @@ sample(Watched *w, uint32 number)
 	};
 	Sample		seen = {.number = number, .event = *w->event};
 
+	/* it has paused since the sampler looked for it */
+	if (number == SAMPLE_IDLE)
+		return;
 	seen.ns = system_clock_read();
 	seen.cpu_ns = cpu_clock_of(w, seen.ns);
 	sample_add(&w->state, &table, &seen);
@@ -414,7 +419,7 @@ charge(double ns, int active)
 		bucket_ns -= ns;
 }
 
-/* Returns whether a process has begun an execution since its latest sample. */
+/* Returns whether a process has begun an execution that follow() has not noticed. */
 static bool
 has_begun(void)
 {

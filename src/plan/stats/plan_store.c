@@ -168,13 +168,14 @@ add_missed(PlanEntry *entry, const Execution *execution, AddScale *scale)
 {
 	const PlanEstimate *plan = execution->estimate;
 	double		missed = scale->factor * execution->weight * plan->unseen_ns;
+	double		seen = plan->share_ns + plan->cpu_wait_ns;	/* of all processes */
 	double		busy = busy_share(plan->share_ns, plan->cpu_wait_ns);
 
 	entry->missed_ns += missed;
 	entry->missed_squares += missed * missed;
-	if (!(plan->run_ns > 0) || plan->run_ns < LEAST_SEEN * execution->ns)
+	if (!(seen > 0) || seen < LEAST_SEEN * (seen + plan->unseen_ns))
 		return;
-	scale->factor += entry->missed_ns / (execution->weight * plan->run_ns);
+	scale->factor += entry->missed_ns / (execution->weight * seen);
 	scale->squares += busy * busy * entry->missed_squares / execution->weight;
 	entry->missed_ns = entry->missed_squares = 0;
 }

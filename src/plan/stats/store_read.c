@@ -99,21 +99,31 @@ divide_entry(PlanEntry *entry)
 	entry->unseen_ns = entry->unseen_squares = 0;
 }
 
-/* Returns whether the nodes were timed, but no execution had enough samples. */
+/* Returns whether the nodes of short executions were timed, but none had enough samples. */
 static bool
 has_only_missed(const PlanEntry *entry)
 {
-	return entry->all.n > 0 && !(entry->all.wx > 0) && entry->missed_ns > 0;
+	return entry->all.n > 0 && !(entry->short_ns > 0) && entry->missed_ns > 0;
 }
 
-/* Without samples, the time is the root's, and unknown by as much. */
+/*
+ * Without samples, the time is the root's, and unknown by as much.  How much of it was time waiting
+ * for a CPU is not known either.
+ */
 static void
 give_to_root(const PlanEntry *entry, NodeSlot *node)
 {
+	double		ns = entry->missed_ns;
+
 	if (!has_only_missed(entry) || node->place != 0)
 		return;
-	node->total.wx = node->self.wx = node->parts.cpu.wx = node->share_ns = entry->missed_ns;
-	node->total.wv = node->self.wv = node->parts.cpu.wv = entry->missed_squares;
+	node->total.wx += ns;
+	node->self.wx += ns;
+	node->parts.cpu.wx += ns;
+	node->share_ns += ns;
+	node->total.wv += ns * ns;
+	node->self.wv += ns * ns;
+	node->parts.cpu.wv += ns * ns;
 }
 
 /* Does the same for the entry, after give_to_root(). */
@@ -122,12 +132,32 @@ give_to_entry(PlanEntry *entry)
 {
 	if (!has_only_missed(entry))
 		return;
-	entry->all.wx = entry->cpu_ns = entry->share_ns = entry->short_ns = entry->missed_ns;
+	entry->all.wx += entry->missed_ns;
+	entry->cpu_ns += entry->missed_ns;
+	entry->share_ns += entry->missed_ns;
+	entry->short_ns = entry->missed_ns;
+}
+
+/* Adds the times in which no node was observed to a node, and then to the entry. */
+static void
+add_unobserved(const PlanEntry *entry, NodeSlot *node)
+{
+	if (entry->unseen_ns > 0)
+		divide_node(entry, node);
+	give_to_root(entry, node);
+}
+
+static void
+add_unobserved_to_entry(PlanEntry *entry)
+{
+	if (entry->unseen_ns > 0)
+		divide_entry(entry);
+	give_to_entry(entry);
 }
 
 /* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
 static bool
-copy_all(PlanCopy **copies, int *n)
+copy_all(PlanCopy **copies, int *n, bool with_unobserved)
 {
 	int			nplans = hash_get_num_entries(plan_store_hash);
 	int			nused = plan_store->nslots - plan_store->nfree;
@@ -153,28 +183,25 @@ copy_all(PlanCopy **copies, int *n)
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 			nodes[plan_store->slots[slot].place] = plan_store->slots[slot];
 		LWLockRelease(lock);
-		if (copy->entry.unseen_ns > 0)
+		if (with_unobserved)
 		{
 			for (int i = 0; i < copy->entry.nslots; i++)
-				divide_node(&copy->entry, &nodes[i]);
-			divide_entry(&copy->entry);
+				add_unobserved(&copy->entry, &nodes[i]);
+			add_unobserved_to_entry(&copy->entry);
 		}
-		for (int i = 0; i < copy->entry.nslots; i++)
-			give_to_root(&copy->entry, &nodes[i]);
-		give_to_entry(&copy->entry);
 		nodes += entry->nslots;
 	}
 	return true;
 }
 
 PlanCopy *
-store_copy(int *n)
+store_copy(int *n, bool with_unobserved)
 {
 	PlanCopy   *copies;
 	bool		copied;
 
 	LWLockAcquire(store_lock(), LW_SHARED);
-	copied = copy_all(&copies, n);
+	copied = copy_all(&copies, n, with_unobserved);
 	LWLockRelease(store_lock());
 	if (!copied)
 		ereport(ERROR,
@@ -203,7 +230,8 @@ store_outside(const PlanEntry *entry)
  * error.
  */
 static void
-visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void *), void *arg)
+visit_nodes(Oid userid, bool with_unobserved,
+			void (*visit) (const PlanEntry *, const NodeSlot *, void *), void *arg)
 {
 	HASH_SEQ_STATUS all;
 	PlanEntry  *entry;
@@ -220,18 +248,16 @@ visit_nodes(Oid userid, void (*visit) (const PlanEntry *, const NodeSlot *, void
 			continue;
 		LWLockAcquire(lock, LW_SHARED);
 		divided = *entry;
-		if (entry->unseen_ns > 0)
-			divide_entry(&divided);
-		give_to_entry(&divided);
+		if (with_unobserved)
+			add_unobserved_to_entry(&divided);
 		node = store_outside(&divided);
 		if (node.total.n > 0)
 			visit(&divided, &node, arg);
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = node.next)
 		{
 			node = plan_store->slots[slot];
-			if (entry->unseen_ns > 0)
-				divide_node(entry, &node);
-			give_to_root(entry, &node);
+			if (with_unobserved)
+				add_unobserved(entry, &node);
 			if (node.total.n > 0)
 				visit(&divided, &node, arg);
 		}
@@ -264,11 +290,11 @@ insert_if_worse(const PlanEntry *entry, const NodeSlot *node, void *arg)
 }
 
 int
-store_worst_nodes(Oid userid, WorstNode *nodes, int most)
+store_worst_nodes(Oid userid, bool with_unobserved, WorstNode *nodes, int most)
 {
 	WorstNodes	worst = {.nodes = nodes, .most = most};
 
-	visit_nodes(userid, insert_if_worse, &worst);
+	visit_nodes(userid, with_unobserved, insert_if_worse, &worst);
 	return worst.n;
 }
 
@@ -323,7 +349,7 @@ store_worst_waits(Oid userid, TypeWait *worst, int most)
 	TypeWait   *table = palloc0(sizeof(TypeWait) * TYPE_WAITS);
 	int			n = 0;
 
-	visit_nodes(userid, add_type_waits, table);
+	visit_nodes(userid, false, add_type_waits, table);
 	for (int i = 0; i < TYPE_WAITS; i++)
 	{
 		if (table[i].ns > 0)

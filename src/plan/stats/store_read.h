@@ -10,8 +10,12 @@ typedef struct PlanCopy
 	NodeSlot   *nodes;			/* entry.nslots, in order of place */
 } PlanCopy;
 
-/* Returns a consistent copy of all plans, *n elements. */
-extern PlanCopy *store_copy(int *n);
+/*
+ * Returns a consistent copy of all plans, *n elements.  "with_unobserved": the nodes' times contain
+ * those in which no node was observed.  These are divided anew after each execution, so that a
+ * node's time may fall, which that of a counter must not.
+ */
+extern PlanCopy *store_copy(int *n, bool with_unobserved);
 
 /*
  * Returns the time outside of the nodes, as a node of the type "Query" with the place -1, whose
@@ -27,9 +31,9 @@ typedef struct WorstNode
 
 /*
  * Writes up to "most" nodes of a user (0: all) with the longest self times; returns the number.
- * Includes store_outside().
+ * Includes store_outside().  "with_unobserved": as in store_copy().
  */
-extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
+extern int	store_worst_nodes(Oid userid, bool with_unobserved, WorstNode *worst, int most);
 
 /* Time of all nodes of a type in a wait event. */
 typedef struct TypeWait
