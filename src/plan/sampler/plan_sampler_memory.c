@@ -250,7 +250,8 @@ use(ObservedProcess *process)
 
 /*
  * Copies the sums to larger memory: executions that are suspended, such as cursors, have not
- * collected all of them yet.  Before the first sample of an epoch, the sums are old, and count as 0.
+ * collected all of them yet.  Before the first sample of an epoch, the sums are old, and count as
+ * 0.
  */
 static void
 carry_over(ObservedProcess *to)

@@ -281,8 +281,8 @@ begin_epoch(Watched *w, uint32 epoch)
 }
 
 /*
- * Begins the epoch of a process when its first sample is due.  Returns whether it has begun, so that
- * samples may be taken.  "deaf_ns": result of the latest pause_until().
+ * Begins the epoch of a process when its first sample is due.  Returns whether it has begun, so
+ * that samples may be taken.  "deaf_ns": result of the latest pause_until().
  *
  * The time from the start of an epoch to its first sample must be as random as the end of an
  * interval.  If the first sample were taken as soon as the sampler is woken, it would be the only
