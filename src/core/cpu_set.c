@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 int
 cpus_allowed(CpuSet *set)
@@ -17,10 +18,20 @@ cpus_allowed(CpuSet *set)
 	return sched_getaffinity(0, sizeof(*set), set->parts) == 0 ? 0 : errno;
 }
 
-int
+static int
 allow_cpus(const CpuSet *set)
 {
 	return sched_setaffinity(0, sizeof(*set), set->parts) == 0 ? 0 : errno;
+}
+
+int
+restore_cpus(const CpuSet *earlier)
+{
+	CpuSet		set = *earlier;
+
+	if (CPU_COUNT_S(sizeof(set), set.parts) == sysconf(_SC_NPROCESSORS_ONLN))
+		memset(&set, 0xff, sizeof(set));
+	return allow_cpus(&set);
 }
 
 int

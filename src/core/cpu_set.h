@@ -16,10 +16,13 @@ typedef struct CpuSet
 
 #define CPU_IN(cpu, set)	CPU_ISSET_S(cpu, sizeof(CpuSet), (set)->parts)
 
-/* Get or set the CPUs that may run this thread; pin it to one CPU.  Return 0 or errno. */
+/*
+ * Get the CPUs that may run this thread; pin it to one CPU; and undo this.  If the earlier set has
+ * all online CPUs, CPUs that are added later are allowed as well.  Return 0 or errno.
+ */
 extern int	cpus_allowed(CpuSet *set);
-extern int	allow_cpus(const CpuSet *set);
 extern int	pin_to_cpu(int cpu);
+extern int	restore_cpus(const CpuSet *earlier);
 
 #endif
 

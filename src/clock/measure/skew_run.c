@@ -285,7 +285,7 @@ clean_up(int code, Datum arg)
 
 	(void) code;
 	HOLD_INTERRUPTS();
-	errno = run->pinned ? allow_cpus(&run->affinity) : 0;
+	errno = run->pinned ? restore_cpus(&run->affinity) : 0;
 	if (errno != 0)
 		ereport(WARNING,
 				(errmsg("could not restore the CPUs that this process may run on: %m")));

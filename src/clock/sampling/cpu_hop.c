@@ -9,7 +9,6 @@
  * the time.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "clock/sampling/cpu_hop.h"
 #include "core/cpu_set.h"
@@ -50,10 +49,6 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
 
-	/* if all online CPUs are allowed, also allows CPUs added later */
-	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
-		memset(&all, 0xff, sizeof(all));
-
 	/* pins the thread to "home" first, so that "before" is read there */
 	went = pin_to_cpu(hop->home) == 0;
 	before = read();
@@ -61,7 +56,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	there = read();
 	went = went && pin_to_cpu(hop->home) == 0;
 	after = read();
-	(void) allow_cpus(&all);
+	(void) restore_cpus(&all);
 	hop->least = (int64_t) (there - after);
 	hop->most = (int64_t) (there - before);
 	hop->proven = hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;
