@@ -408,7 +408,7 @@ sub differences
 
 		push @wrong, "shown: nodes " . join(', ', @{ $shown->{nodes} }) . "\ngot:   nodes " . join(', ', @{ $got->{nodes} })
 		  if join("\n", @{ $shown->{nodes} }) ne join("\n", @nodes);
-		my @missing = grep { $_ ne 'Clock Disturbed' && !$got->{other}{$_} } sort keys %{ $shown->{other} };
+		my @missing = grep { !$got->{other}{$_} } sort keys %{ $shown->{other} };
 		push @wrong, 'shown: lines ' . join(', ', @missing) . "\ngot:   lines " . join(', ', sort keys %{ $got->{other} }) if @missing;
 		push @wrong, "shown: $shown->{other}{Clock} lines of Clock\ngot:   " . ($got->{other}{Clock} // 0)
 		  if !$shown->{cut} && $shown->{other}{Clock} && $shown->{other}{Clock} != ($got->{other}{Clock} // 0);
