@@ -24,12 +24,18 @@ allow_cpus(const CpuSet *set)
 	return sched_setaffinity(0, sizeof(*set), set->parts) == 0 ? 0 : errno;
 }
 
+bool
+cpus_are_all(const CpuSet *set)
+{
+	return CPU_COUNT_S(sizeof(*set), set->parts) == sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 int
-restore_cpus(const CpuSet *earlier)
+restore_cpus(const CpuSet *earlier, bool all)
 {
 	CpuSet		set = *earlier;
 
-	if (CPU_COUNT_S(sizeof(set), set.parts) == sysconf(_SC_NPROCESSORS_ONLN))
+	if (all)
 		memset(&set, 0xff, sizeof(set));
 	return allow_cpus(&set);
 }

@@ -5,6 +5,7 @@
 #ifdef __linux__
 
 #include <sched.h>
+#include <stdbool.h>
 
 /* Size of a CpuSet in CPUs: the largest number that Linux supports on x86. */
 #define MOST_CPUS	8192
@@ -17,12 +18,18 @@ typedef struct CpuSet
 #define CPU_IN(cpu, set)	CPU_ISSET_S(cpu, sizeof(CpuSet), (set)->parts)
 
 /*
- * Get the CPUs that may run this thread; pin it to one CPU; and undo this.  If the earlier set has
- * all online CPUs, CPUs that are added later are allowed as well.  Return 0 or errno.
+ * Get the CPUs that may run this thread; pin it to one CPU; and undo this.  Return 0 or errno.
+ * "all": allows CPUs that are added later as well.
  */
 extern int	cpus_allowed(CpuSet *set);
 extern int	pin_to_cpu(int cpu);
-extern int	restore_cpus(const CpuSet *earlier);
+extern int	restore_cpus(const CpuSet *earlier, bool all);
+
+/*
+ * Returns whether a set has all online CPUs.  Must be called before pin_to_cpu(): a C library may
+ * count the CPUs that may run this thread.
+ */
+extern bool cpus_are_all(const CpuSet *set);
 
 #endif
 

@@ -111,15 +111,15 @@ counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
 # The plan nodes with the longest self times: at most ten, with the values of clock_node_stats. These
-# contain the time of executions without samples, too, so all statements take some milliseconds.
+# contain the time of executions without samples, too, so all statements take at least some 50 ms.
 # Users who are not members of pg_read_all_stats see only nodes of their own plans.
 query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
 c" (a int); INSERT INTO "a\""b
-c" SELECT generate_series(1, 50000); SELECT count(*) FROM "a\""b
+c" SELECT generate_series(1, 200000); SELECT count(*) FROM "a\""b
 c" x JOIN "a\""b
-c" y USING (a) WHERE a <> 4711; SELECT max(relname) FROM pg_class, generate_series(1, 100) WHERE relname <> 'literal'; SELECT 1 FROM pg_attribute, generate_series(1, 20) ORDER BY attname LIMIT 1; SELECT count(*) FROM pg_proc, generate_series(1, 20)});
+c" y USING (a) WHERE a <> 4711; SELECT max(relname) FROM pg_class, generate_series(1, 1000) WHERE relname <> 'literal'; SELECT 1 FROM pg_attribute, generate_series(1, 50) ORDER BY attname LIMIT 1; SELECT count(*) FROM pg_proc, generate_series(1, 200)});
 query('ALTER ROLE regress_other SET clocktiming.track = on');
-query(q{SELECT count(*) FROM generate_series(1, 200000)}, extra_params => [ '-U', 'regress_other' ]);
+query(q{SELECT count(*) FROM generate_series(1, 1000000)}, extra_params => [ '-U', 'regress_other' ]);
 is(query(q{SELECT count(*), count(*) FILTER (WHERE s.self_ms >= (SELECT min(self_ms) FROM (SELECT self_ms FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) AS longest))
 	FROM (SELECT labels ->> 'queryid' AS queryid, labels ->> 'planid' AS planid, labels ->> 'node' AS node, value FROM clock_metrics WHERE name ~ 'node_self') m
 	LEFT JOIN clock_node_stats s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),

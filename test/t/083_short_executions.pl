@@ -60,6 +60,21 @@ cmp_ok($share{Append}, '<', 8, 'time without samples is not the root\'s') or dia
 is($node->safe_psql('postgres', q{SELECT bool_and(executions = 1000) FROM clock_plan_stats WHERE plan LIKE '%Append%'}), 't', 'all executions are counted');
 note $shares;
 
+# An execution without a sample: its time is the root's, and the margin is as large. Only the time of
+# ExecutorFinish() is certainly outside of the nodes. Again if the process lost its CPU for so long
+# that it has sampled itself.
+my $known;
+for (1 .. 5)
+{
+	$node->safe_psql('postgres', 'SELECT clock_stats_reset()');
+	$node->safe_psql('postgres', 'SET clocktiming.sampler_off = on; SET clocktiming.track = on; SELECT FROM first LIMIT 1');
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM clock_plan_stats WHERE plan LIKE '%Limit%'});
+	$known = $node->safe_psql('postgres', q{SELECT bool_and(CASE WHEN n.node_type = 'Limit' THEN n.share_percent > 60 AND n.self_margin_ms >= 0.9 * n.self_ms ELSE n.share_percent < 40 END)
+		FROM clock_node_stats AS n JOIN clock_plan_stats AS p USING (dbid, userid, queryid, planid) WHERE p.plan LIKE '%Limit%'});
+	last if $known eq 't';
+}
+is($known, 't', 'without samples, the time is the root\'s, and not known') or diag $node->safe_psql('postgres', 'SELECT node_type, self_ms, self_margin_ms, share_percent FROM clock_node_stats');
+
 $other->quit;
 $node->stop;
 done_testing();

@@ -92,6 +92,7 @@ typedef struct SkewRun
 
 	/* resources to be released */
 	CpuSet		affinity;		/* original affinity */
+	bool		all_cpus;		/* it has all online CPUs */
 	bool		pinned;
 	dsm_segment *segment;
 	SkewShared *shared;
@@ -106,6 +107,7 @@ find_cpus(SkewRun *run)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR),
 				 errmsg("could not find out which CPUs the server may run on: %m")));
+	run->all_cpus = cpus_are_all(&run->affinity);
 	run->skew.cpus = palloc0(sizeof(CpuSkew) *
 							 CPU_COUNT_S(sizeof(CpuSet), run->affinity.parts));
 	for (int cpu = 0; cpu < MOST_CPUS; cpu++)
@@ -285,7 +287,7 @@ clean_up(int code, Datum arg)
 
 	(void) code;
 	HOLD_INTERRUPTS();
-	errno = run->pinned ? restore_cpus(&run->affinity) : 0;
+	errno = run->pinned ? restore_cpus(&run->affinity, run->all_cpus) : 0;
 	if (errno != 0)
 		ereport(WARNING,
 				(errmsg("could not restore the CPUs that this process may run on: %m")));

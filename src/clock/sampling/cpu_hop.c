@@ -38,6 +38,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	uint64_t	before;
 	uint64_t	there;
 	uint64_t	after;
+	bool		are_all;
 	bool		went;
 
 	memset(hop, 0, sizeof(*hop));
@@ -48,6 +49,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS || !CPU_IN(hop->home, &all))
 		return false;
 	hop->cpu = other_cpu(&all, hop->home, turn % (hop->cpus - 1));
+	are_all = cpus_are_all(&all);
 
 	/* pins the thread to "home" first, so that "before" is read there */
 	went = pin_to_cpu(hop->home) == 0;
@@ -56,7 +58,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	there = read();
 	went = went && pin_to_cpu(hop->home) == 0;
 	after = read();
-	(void) restore_cpus(&all);
+	(void) restore_cpus(&all, are_all);
 	hop->least = (int64_t) (there - after);
 	hop->most = (int64_t) (there - before);
 	hop->proven = hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;

@@ -45,6 +45,9 @@
  */
 #define RATE_ENDS			0.5
 
+/* Part of the evidence of a rate event whose cause is not the clock. */
+#define ASSUMED_FREQUENCY	"by the frequency of the TSC that the server assumes"
+
 /* Unsynchronised intervals in a row that begin an event.  Also limits calm_run in end_steps(). */
 #define IN_A_ROW			2
 
@@ -83,8 +86,6 @@ static double usual_stolen;		/* moving average outside of stolen events */
 static double usual_rate_ppm;	/* latest rate outside of rate events */
 static TimestampTz rate_from;	/* beginning of the latest closed rate event */
 static TimestampTz rate_to;		/* end of that event */
-static bool rate_is_assumed;	/* not the clock's rate is wrong, but the
-								 * frequency that the server assumes */
 static int	hops_without_skew;	/* comparisons of CPUs since the latest skew */
 static TimestampTz latest_step[WATCH_WHATS];	/* time of the latest step */
 static int	calm_run[WATCH_WHATS];	/* intervals since that step */
@@ -382,34 +383,54 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 					 psprintf("the cheapest readings of an interval cost %.2f times as much as before", change.after / change.before));
 }
 
-/* Returns whether a rate is beyond a limit, or near it while an event is open. */
+/*
+ * Returns whether not the clock's rate is wrong in an event, but the frequency that the server
+ * assumes.
+ */
 static bool
-is_beyond(double ppm, double limit_ppm, const WatchEvent *open)
+is_of_frequency(const WatchEvent *event)
 {
-	return fabs(ppm) > limit_ppm * (open != NULL ? RATE_ENDS : 1);	/* false if NAN */
+	return event != NULL && strstr(event->evidence, ASSUMED_FREQUENCY) != NULL;
+}
+
+static void
+end_rate(const WatchEvent *open, TimestampTz at)
+{
+	if (!is_of_frequency(open))
+	{
+		rate_from = open->at;
+		rate_to = at;
+	}
+	watch_end_event(WATCH_RATE, at);
 }
 
 /*
  * Begins a rate event if the latest observations agree on a rate beyond the limit, and ends it if
  * they agree on one below half of it.  If the server assumes a wrong frequency of the TSC, its
- * times are wrong, although the rate of the TSC is not.
+ * times are wrong, although the rate of the TSC is not; that is an event of its own.
  */
 static void
 judge_rate(const WatchObservation *observed)
 {
-	WatchEvent *open = watch_open_event(WATCH_RATE);
-	bool		is_wrong = is_beyond(observed->rate_ppm, observed->steered_ppm, open);
-	bool		is_assumed = !is_wrong &&
-		is_beyond(observed->assumed_ppm, observed->assumed_limit_ppm, open);
+	const WatchEvent *open = watch_open_event(WATCH_RATE);
+	bool		of_frequency = is_of_frequency(open);
+	bool		is_wrong = fabs(observed->rate_ppm) >
+		observed->steered_ppm * (open != NULL && !of_frequency ? RATE_ENDS : 1);
+
+	/* false if assumed_ppm is NAN */
+	bool		is_assumed = !is_wrong && fabs(observed->assumed_ppm) >
+		observed->assumed_limit_ppm * (of_frequency ? RATE_ENDS : 1);
 
 	if (!observed->rate_known)
 		return;
 	if (!is_wrong && !is_assumed)
 		usual_rate_ppm = observed->rate_ppm;
-	if (is_wrong || is_assumed)
-		rate_is_assumed = is_assumed;
-	if ((is_wrong || is_assumed) == (open != NULL))
-		return;
+	if (open != NULL)
+	{
+		if (of_frequency ? is_assumed : is_wrong)
+			return;
+		end_rate(open, observed->at);
+	}
 	if (is_wrong)
 		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
 					 psprintf("%+.1f ppm", observed->rate_ppm),
@@ -418,26 +439,18 @@ judge_rate(const WatchObservation *observed)
 	else if (is_assumed)
 		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
 					 psprintf("%+.1f ppm", observed->assumed_ppm),
-					 psprintf("relative to CLOCK_MONOTONIC_RAW, by the frequency of the TSC that the server assumes; up to %.0f ppm are normal",
+					 psprintf("relative to CLOCK_MONOTONIC_RAW, " ASSUMED_FREQUENCY "; up to %.0f ppm are normal",
 							  observed->assumed_limit_ppm));
-	else
-	{
-		if (!rate_is_assumed)
-		{
-			rate_from = open->at;
-			rate_to = observed->at;
-		}
-		watch_end_event(WATCH_RATE, observed->at);
-	}
 }
 
 /* Returns whether the open or the latest event of the clock's own rate contains a step. */
 static bool
 is_of_rate(const WatchStep *step)
 {
-	const WatchEvent *open = rate_is_assumed ? NULL : watch_open_event(WATCH_RATE);
+	const WatchEvent *open = watch_open_event(WATCH_RATE);
 
-	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
+	return (open != NULL && !is_of_frequency(open) && step->at >= open->at) ||
+		(step->at >= rate_from && step->at <= rate_to);
 }
 
 /* Begins an event at a first step.  Later steps prolong the event, until end_steps() ends it. */

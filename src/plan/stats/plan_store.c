@@ -127,9 +127,6 @@ plain_factor(const PlanEntry *entry)
 	return Min(Max(plain / timed, LEAST_FACTOR), 1);
 }
 
-/* Share of a long execution below which its observed part does not represent it. */
-#define LEAST_SEEN		0.2
-
 /*
  * Returns how to add the times of a long execution.  The time in which its nodes were not observed,
  * and that of other long executions of the plan, is divided in proportion to the times that were.
@@ -210,9 +207,12 @@ add_times(NodeSlot *slot, const PlanEstimate *plan, const NodeEstimate *node, do
 
 /* Adds the time outside of the nodes, and the sums of all nodes and of that time. */
 static void
-add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, const AddScale *scale)
+add_plan_times(PlanEntry *entry, const Execution *execution, const AddScale *scale)
 {
+	const PlanEstimate *plan = execution->estimate;
+	double		w = execution->weight;
 	double		factor = scale->factor;
+	double		seen = plan->share_ns + plan->cpu_wait_ns;	/* of all processes */
 
 	for (int i = -1; i < plan->nnodes; i++)
 	{
@@ -233,8 +233,8 @@ add_plan_times(PlanEntry *entry, const PlanEstimate *plan, double w, const AddSc
 		long_times_add(&entry->outside_long, &plan->outside.times, w * factor);
 		entry->long_ns += w * factor * plan->run_ns;
 	}
-	else
-		entry->short_ns += w * factor * plan->run_ns;
+	else if (seen > 0)
+		entry->short_ns += w * factor * execution->ns * seen / (seen + plan->unseen_ns);
 	/* the sum was measured, not sampled */
 	weighted_add(&entry->all, w, factor * plan->share_ns, 0);
 	weighted_add(&entry->outside, w, factor * plan->outside.times.self_ns,
@@ -337,7 +337,7 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	}
 	if (execution->long_ns == 0)
 		add_missed(entry, execution, &scale);
-	add_plan_times(entry, execution->estimate, execution->weight, &scale);
+	add_plan_times(entry, execution, &scale);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 	{

@@ -27,6 +27,9 @@
 
 #define NO_SLOT				(-1)
 
+/* Share of an execution below which its observed part does not represent it. */
+#define LEAST_SEEN			0.2
+
 /*
  * Statistics of a plan node.  Sums are over executions, each multiplied by its weight, which is 1 /
  * the probability that it was timed.

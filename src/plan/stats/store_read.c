@@ -99,11 +99,15 @@ divide_entry(PlanEntry *entry)
 	entry->unseen_ns = entry->unseen_squares = 0;
 }
 
-/* Returns whether the nodes of short executions were timed, but none had enough samples. */
+/*
+ * Returns whether the nodes of short executions were timed, but none had enough samples.  Those in
+ * ExecutorFinish(), which is outside of the nodes, may be known.
+ */
 static bool
 has_only_missed(const PlanEntry *entry)
 {
-	return entry->all.n > 0 && !(entry->short_ns > 0) && entry->missed_ns > 0;
+	return entry->all.n > 0 && entry->missed_ns > 0 &&
+		entry->short_ns < LEAST_SEEN * (entry->short_ns + entry->missed_ns);
 }
 
 /*
@@ -130,12 +134,10 @@ give_to_root(const PlanEntry *entry, NodeSlot *node)
 static void
 give_to_entry(PlanEntry *entry)
 {
-	if (!has_only_missed(entry))
-		return;
 	entry->all.wx += entry->missed_ns;
 	entry->cpu_ns += entry->missed_ns;
 	entry->share_ns += entry->missed_ns;
-	entry->short_ns = entry->missed_ns;
+	entry->short_ns += entry->missed_ns;
 }
 
 /* Adds the times in which no node was observed to a node, and then to the entry. */
@@ -150,9 +152,12 @@ add_unobserved(const PlanEntry *entry, NodeSlot *node)
 static void
 add_unobserved_to_entry(PlanEntry *entry)
 {
+	bool		has_only = has_only_missed(entry);	/* as for its nodes */
+
 	if (entry->unseen_ns > 0)
 		divide_entry(entry);
-	give_to_entry(entry);
+	if (has_only)
+		give_to_entry(entry);
 }
 
 /* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
