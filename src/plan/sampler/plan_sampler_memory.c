@@ -377,14 +377,14 @@ start_timeouts(void)
 		timeout_pid = MyProcPid;
 		random_state = (uint64) MyProcPid * UINT64CONST(0x9e3779b97f4a7c15);
 	}
-	/* the first one at random, as the starts of nodes may not depend on it */
+	/* random, as that of the sampler: see follow() in plan_sampler_worker.c */
 	enable_timeout_after(timeout_id, 1 + (int) (random_next(&random_state) % TIMEOUT_MS));
 }
 
 /*
- * The number of the node at work shows that an execution begins; so the sampler does not go to
- * sleep again.  It takes no sample before the number of the part is that of the epoch: while the
- * process wakes it, it may use the process's CPU for milliseconds.
+ * Once it sees the number of the node at work, the sampler does not go to sleep on its latch.  But
+ * it takes no sample before the part has started: while the process wakes the sampler, the sampler
+ * may use the process's CPU for milliseconds, which are no time of the execution.
  */
 void
 plan_sampler_begin(uint32 number, bool asked, uint32 numbers, uint32 processes)

@@ -302,7 +302,7 @@ follow(Watched *w, uint64 now_ns, double deaf_ns)
 	if (epoch != w->noticed || !has_started)
 	{
 		wait_ns = interval_ns(w, 0) * random_part();
-		/* a time within its sleep is already random: that at which it wakes */
+		/* the end of its sleep is a random time for this process already */
 		if (has_started && wait_ns < deaf_ns)
 			wait_ns = 0;
 		w->noticed = epoch;
@@ -326,7 +326,7 @@ sample(Watched *w, uint32 number)
 	};
 	Sample		seen = {.number = number, .event = *w->event};
 
-	/* it has paused since the sampler looked for it */
+	/* the execution has paused or ended after is_at_work() */
 	if (number == SAMPLE_IDLE)
 		return;
 	seen.ns = system_clock_read();

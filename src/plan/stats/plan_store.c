@@ -155,17 +155,25 @@ scale_of_long(PlanEntry *entry, const Execution *execution)
 	return scale;
 }
 
+/* Returns the time of all processes but unseen_ns. */
+static double
+seen_ns(const PlanEstimate *plan)
+{
+	return plan->share_ns + plan->cpu_wait_ns;
+}
+
 /*
- * Adds the time of an execution that has too few samples for it.  The next execution with enough of
- * them stands for this time as well, so that the nodes' times add up to the plan's.  If it were the
- * root's, the root would have most of the time of short executions on a busy server.
+ * Notes the time of a short execution that has too few samples to divide it among the nodes.  The
+ * plan's next execution with enough samples stands for this time as well, so that the nodes' times
+ * add up to the plan's.  If the time belonged to the root, the root would seem to take a quarter of
+ * executions of 3 ms on a busy server (test/t/083_short_executions.pl).
  */
 static void
 add_missed(PlanEntry *entry, const Execution *execution, AddScale *scale)
 {
 	const PlanEstimate *plan = execution->estimate;
 	double		missed = scale->factor * execution->weight * plan->unseen_ns;
-	double		seen = plan->share_ns + plan->cpu_wait_ns;	/* of all processes */
+	double		seen = seen_ns(plan);
 	double		busy = busy_share(plan->share_ns, plan->cpu_wait_ns);
 
 	entry->missed_ns += missed;
@@ -212,7 +220,7 @@ add_plan_times(PlanEntry *entry, const Execution *execution, const AddScale *sca
 	const PlanEstimate *plan = execution->estimate;
 	double		w = execution->weight;
 	double		factor = scale->factor;
-	double		seen = plan->share_ns + plan->cpu_wait_ns;	/* of all processes */
+	double		seen = seen_ns(plan);
 
 	for (int i = -1; i < plan->nnodes; i++)
 	{
